@@ -22,9 +22,15 @@ pub mod shares;
 mod simplex;
 pub mod statement;
 
+use serde::Serialize;
 use undertone::error::Error;
 
 /// An error with the reason why there is no answer.
 pub fn refused(problem: impl std::fmt::Display) -> Error {
     Error::input(format!("no estimate: {problem}"))
+}
+
+/// All numbers of a report, as JSON.
+fn json(report: &impl Serialize) -> String {
+    serde_json::to_string_pretty(report).expect("strings and numbers are JSON") + "\n"
 }

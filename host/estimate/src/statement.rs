@@ -17,7 +17,7 @@ use undertone_report::{Page, escape};
 use crate::channel::Channel;
 use crate::plan::whole_text_kind;
 use crate::published::{self, DELTA};
-use crate::refused;
+use crate::{json, refused};
 
 /// Where the proofs are.
 const OF_A_RELEASE: &str = "core/README.md, \"What is promised\"; core/proofs/WholeText.v";
@@ -167,8 +167,7 @@ impl Statement {
             users: promise.users(),
             review: promise.review(),
             registry: promise.registry(),
-            terms: serde_json::to_string_pretty(&terms).expect("strings and numbers are JSON")
-                + "\n",
+            terms: json(&terms),
         })
     }
 }

@@ -3,8 +3,8 @@
 mod page;
 mod text;
 
-pub(crate) use text::likely;
 pub use text::{OF_PUBLISHED, OF_QUESTION};
+pub(crate) use text::{hidden, likely};
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZero;
@@ -14,6 +14,7 @@ use serde::Serialize;
 use undertone::error::{Error, Result};
 use undertone::pack::calibration::Calibration;
 use undertone::pack::candidates::Candidates;
+use undertone::release::document::epsilon_f64;
 use undertone_core::epsilon::MICRO;
 use undertone_core::form::Form;
 use undertone_core::release::Mechanism;
@@ -24,8 +25,8 @@ use crate::counts::{Counted, Expected, Kind, MOST};
 use crate::forms::{self, Estimates};
 use crate::labels::{self, Assumption, Labels, Laws, Sample};
 use crate::published::{self, DELTA};
-use crate::refused;
 use crate::shares::{self, Confidence, Population, Share, Shares};
+use crate::{json, refused};
 
 /// Most slices of an answer. More are a mistake and would take hours.
 const MOST_SLICES: usize = 500;
@@ -333,7 +334,7 @@ impl Answer {
             kinds: all
                 .kinds
                 .iter()
-                .map(|(kind, own)| kind_of(*kind, own, published(*kind, sources, &views)?))
+                .map(|(kind, own)| Ok(kind_of(*kind, own, published(*kind, sources, &views)?)))
                 .collect::<Result<_>>()?,
             question,
             candidates: Vec::new(),
@@ -375,7 +376,7 @@ impl Answer {
 
     /// All numbers as JSON; the README of this crate has the form.
     pub fn json(&self) -> String {
-        serde_json::to_string_pretty(self).expect("strings and numbers are JSON") + "\n"
+        json(self)
     }
 
     /// The answer in words, with the `top` most frequent answers of each table.
@@ -550,14 +551,11 @@ impl Answer {
         pairs: &[(usize, usize)],
         level: f64,
     ) -> Result<()> {
-        let whole = |source: &Source, population: &Population| {
-            populations(&views[0], source).contains(population)
-        };
         let both = [Population::Texts, Population::Known];
         let whole: Vec<(&Source, Population)> = sources
             .iter()
             .flat_map(|source| both.map(|population| (source, population)))
-            .filter(|(source, population)| whole(source, population))
+            .filter(|(source, population)| populations(&views[0], source).contains(population))
             .collect();
         let confidence = Confidence {
             level,
@@ -566,44 +564,43 @@ impl Answer {
         let confidence = confidence.among(pairs.len() * (whole.len() + groups.len() + forms.len()));
         for &(first, second) in pairs {
             let views = [&views[first], &views[second]];
-            let [first, second] = views.map(|view| view.slice.clone());
+            let mut add = |of, packs, attributes, names: &[String], shares: Vec<Share>, sound| {
+                let shares = shares.into_iter().zip(names);
+                self.differences.push(Difference {
+                    of,
+                    packs,
+                    attributes,
+                    first: views[0].slice.clone(),
+                    second: views[1].slice.clone(),
+                    shares: shares
+                        .map(|(share, name)| row(name.clone(), share, None, sound))
+                        .collect(),
+                });
+            };
             for (source, population) in &whole {
                 let [a, b] = views.map(|view| pooled(source, view, *population, confidence));
                 let (Some(a), Some(b)) = (a?, b?) else {
                     continue;
                 };
+                let names = (0..a.shares.len()).map(|answer| name(source, answer));
+                let names: Vec<String> = names.collect();
+                let packs = vec![hex::encode(source.id)];
+                let shares = shares::difference(&a, &b)?;
                 let sound = a.possible && b.possible;
-                let shares = shares::difference(&a, &b)?.into_iter().enumerate();
-                self.differences.push(Difference {
-                    of: "candidates",
-                    packs: vec![hex::encode(source.id)],
-                    attributes: Vec::new(),
-                    first: first.clone(),
-                    second: second.clone(),
-                    shares: shares
-                        .map(|(answer, share)| row(name(source, answer), share, None, sound))
-                        .collect(),
-                });
+                add("candidates", packs, Vec::new(), &names, shares, sound);
             }
             for form in forms {
                 let [a, b] = views.map(|view| answered(form, view, confidence));
                 for (a, b) in a?.questions.iter().zip(&b?.questions) {
-                    let (Some(first_shares), Some(second_shares)) = (&a.shares, &b.shares) else {
+                    let (question, Some(a), Some(b)) = (&a.question, &a.shares, &b.shares) else {
                         continue;
                     };
-                    let sound = first_shares.possible && second_shares.possible;
-                    let shares = shares::difference(first_shares, second_shares)?.into_iter();
-                    self.differences.push(Difference {
-                        of: "answers",
-                        packs: vec![hex::encode(form.id())],
-                        attributes: forms::attributes(form, &a.question),
-                        first: first.clone(),
-                        second: second.clone(),
-                        shares: shares
-                            .zip(forms::outcomes(form, &a.question))
-                            .map(|(share, name)| row(name, share, None, sound))
-                            .collect(),
-                    });
+                    let packs = vec![hex::encode(form.id())];
+                    let attributes = forms::attributes(form, question);
+                    let names = forms::outcomes(form, question);
+                    let shares = shares::difference(a, b)?;
+                    let sound = a.possible && b.possible;
+                    add("answers", packs, attributes, &names, shares, sound);
                 }
             }
             for group in groups {
@@ -612,19 +609,10 @@ impl Answer {
                 let (Some(Ok(a)), Some(Ok(b))) = (a, b) else {
                     continue;
                 };
+                let packs = group.packs.clone();
+                let shares = labels::difference(&a, &b, confidence);
                 let sound = !a.fit.refuted && !b.fit.refuted;
-                let shares = labels::difference(&a, &b, confidence).into_iter();
-                self.differences.push(Difference {
-                    of: "labels",
-                    packs: group.packs.clone(),
-                    attributes: Vec::new(),
-                    first: first.clone(),
-                    second: second.clone(),
-                    shares: shares
-                        .zip(group.names())
-                        .map(|(share, name)| row(name.clone(), share, None, sound))
-                        .collect(),
-                });
+                add("labels", packs, Vec::new(), group.names(), shares, sound);
             }
         }
         Ok(())
@@ -686,7 +674,7 @@ fn published(kind: Kind, sources: &[Source], views: &[View]) -> Result<Option<Pu
     let releases = totals.filter(|total| *total > 0).min().unwrap_or(0);
     let one = match kind.places() {
         Some(places) => all_lines_epsilon(kind.epsilon(), places).0 as f64 / f64::from(MICRO),
-        None => undertone::release::document::epsilon_f64(kind.epsilon()),
+        None => epsilon_f64(kind.epsilon()),
     };
     let epsilon = published::epsilon(&channel, releases, DELTA)?;
     Ok(Some(Published {
@@ -696,18 +684,17 @@ fn published(kind: Kind, sources: &[Source], views: &[View]) -> Result<Option<Pu
     }))
 }
 
-fn kind_of(kind: Kind, outcomes: &Outcomes, published: Option<Published>) -> Result<KindOf> {
-    let [_, _, _, _, mechanism, rule, ..] = kind.to_bytes(0);
-    Ok(KindOf {
+fn kind_of(kind: Kind, outcomes: &Outcomes, published: Option<Published>) -> KindOf {
+    KindOf {
         name: kind.to_string(),
         pack: hex::encode(kind.pack_id()),
-        mechanism,
-        rule,
-        epsilon: undertone::release::document::epsilon_f64(kind.epsilon()),
+        mechanism: kind.mechanism() as u8,
+        rule: kind.rule() as u8,
+        epsilon: epsilon_f64(kind.epsilon()),
         order: kind.order(),
         releases: outcomes.values().sum(),
         published,
-    })
+    }
 }
 
 /// The populations of a pack's releases.

@@ -8,8 +8,8 @@ use undertone_report::{
 
 use super::text::{
     OF_ANSWERS, OF_CANDIDATES, OF_LABELS, OF_LABELS_ALIKE, OF_PUBLISHED, OF_QUESTION, REMEDY,
-    answered, compared, fit, forged, honest, interval, most, of_candidates, privacy, published,
-    releases, share, slice, sources, sure, together,
+    answered, classified, compared, fit, forged, honest, interval, most, of_candidates, privacy,
+    published, releases, share, slice, sources, sure, together,
 };
 use super::{Answer, Difference, Row, Slice};
 use crate::forms;
@@ -43,15 +43,7 @@ pub(crate) fn page(answer: &Answer, top: usize, byline: &[String]) -> Result<Str
         page.paragraph(&escape(OF_CANDIDATES));
         let tables = answer.candidates.iter().map(|own| Shown {
             slice: &own.estimated.slice,
-            title: undigested(
-                answer,
-                &format!(
-                    "{}: {} of pack {}",
-                    slice(&answer.slices, &own.estimated.slice),
-                    releases(own.estimated.releases),
-                    own.pack
-                ),
-            ),
+            title: undigested(answer, &classified(answer, own)),
             said: of_candidates(own),
             rows: &own.estimated.shares,
             group: own.pack.clone(),
@@ -237,27 +229,28 @@ fn headline(answer: &Answer) -> String {
 
 /// Names the most frequent answer if its interval lies above that of the second.
 fn most_frequent(noun: &str, of: &str, first: Option<&Row>, second: Option<&Row>) -> String {
-    let ends = |row: Option<&Row>| row.and_then(|row| row.low.zip(row.high));
+    let ends = |row: &Row| row.low.zip(row.high);
     let named = |row: &Row| {
         let ends = interval(row).unwrap_or_default();
         format!("{}, {} % ({ends} %)", visible(&row.name), share(row))
     };
-    match (first, second) {
-        (Some(first), Some(second)) => match (ends(Some(first)), ends(Some(second))) {
-            (Some((low, _)), Some((_, high))) if low > high => {
-                format!("The most frequent {noun} {of} is {}.", named(first))
-            }
-            (Some(_), Some(_)) => format!(
-                "No {noun} {of} is clearly the most frequent: the intervals of {}, and {}, overlap.",
-                named(first),
-                named(second)
-            ),
-            _ => format!("The releases do not show which {noun} is the most frequent."),
-        },
-        (Some(first), None) if ends(Some(first)).is_some() => {
-            format!("The only {noun} {of} is {}.", named(first))
+    let unknown = format!("The releases do not show which {noun} is the most frequent.");
+    let Some((first, (low, _))) = first.and_then(|row| Some((row, ends(row)?))) else {
+        return unknown;
+    };
+    let Some(second) = second else {
+        return format!("The only {noun} {of} is {}.", named(first));
+    };
+    match ends(second) {
+        None => unknown,
+        Some((_, high)) if low > high => {
+            format!("The most frequent {noun} {of} is {}.", named(first))
         }
-        _ => format!("The releases do not show which {noun} is the most frequent."),
+        Some(_) => format!(
+            "No {noun} {of} is clearly the most frequent: the intervals of {}, and {}, overlap.",
+            named(first),
+            named(second)
+        ),
     }
 }
 

@@ -62,12 +62,15 @@ pub(crate) const REMEDY: &str = "Public texts that are more like those on the de
 
 /// Result of the test of fit, in words.
 pub(crate) fn fit(own: &OfLabels) -> String {
-    match own.fit.refuted {
-        true => format!("{REFUTED} {REMEDY}"),
-        false if own.releases < FEWEST_TO_TEST => format!(
+    if own.fit.refuted {
+        return format!("{REFUTED} {REMEDY}");
+    }
+    if own.releases < FEWEST_TO_TEST {
+        return format!(
             "Fewer than {FEWEST_TO_TEST} releases cannot show whether what this assumes is so."
-        ),
-        false => match (own.fit.probability, own.fit.noticeable) {
+        );
+    }
+    match (own.fit.probability, own.fit.noticeable) {
             (Some(probability), Some(noticeable)) => format!(
                 "A test finds nothing against what this assumes: in {} of 100 such estimates the releases would agree less. It would have \
                  noticed, 9 times in 10, if {} % of the releases had other outcomes in a way that no shares of labels explain. It \
@@ -76,7 +79,6 @@ pub(crate) fn fit(own: &OfLabels) -> String {
                 percent(noticeable)
             ),
             _ => "Whether this is so cannot be tested here: any releases look like those of some shares of labels.".to_owned(),
-        },
     }
 }
 
@@ -86,13 +88,12 @@ const IMPOSSIBLE: &str = "Honest devices do not release like this, whatever thei
 /// The meaning of the shares of a pack, in words.
 pub(crate) fn of_candidates(own: &OfCandidates) -> String {
     let honest = honest(&own.estimated);
-    match own.places {
-        None => honest,
-        Some(places) => format!(
+    own.places.map_or(honest.clone(), |places| {
+        format!(
             "These are shares of sentences, one drawn from {places} places of each text: a text of fewer sentences \
              counts as \"nothing known\" for the rest. {honest}"
-        ),
-    }
+        )
+    })
 }
 
 /// Whether devices can be honest, in words.
@@ -237,7 +238,8 @@ pub(crate) fn interval(row: &Row) -> Option<String> {
     Some(format!("{} to {}", percent(low), percent(high)))
 }
 
-fn table(rows: &[&Row], others: usize) -> String {
+fn table(rows: &[Row], top: usize, last: bool) -> String {
+    let (rows, others) = most(rows, top, last);
     let names: Vec<String> = rows.iter().map(|row| visible(&row.name)).collect();
     let widest = names.iter().map(|name| name.chars().count()).max();
     let widest = widest.unwrap_or(0).min(40);
@@ -273,15 +275,8 @@ pub(crate) fn text(answer: &Answer, top: usize) -> String {
         text += &format!("\nSHARES OF CANDIDATES. {OF_CANDIDATES}\n");
     }
     for own in &answer.candidates {
-        text += &format!(
-            "\n  {}: {} of pack {}. {}\n",
-            slice(&answer.slices, &own.estimated.slice),
-            releases(own.estimated.releases),
-            own.pack,
-            of_candidates(own)
-        );
-        let (rows, others) = most(&own.estimated.shares, top, true);
-        text += &table(&rows, others);
+        text += &format!("\n  {}. {}\n", classified(answer, own), of_candidates(own));
+        text += &table(&own.estimated.shares, top, true);
     }
     if !answer.answers.is_empty() {
         text += &format!("\nSHARES OF ANSWERS. {OF_ANSWERS}\n");
@@ -292,8 +287,7 @@ pub(crate) fn text(answer: &Answer, top: usize) -> String {
             answered(answer, own),
             honest(&own.estimated)
         );
-        let (rows, others) = most(&own.estimated.shares, top, true);
-        text += &table(&rows, others);
+        text += &table(&own.estimated.shares, top, true);
     }
     let chapters = [
         (&answer.labels, "SHARES OF LABELS", OF_LABELS),
@@ -322,8 +316,7 @@ pub(crate) fn text(answer: &Answer, top: usize) -> String {
             if title == chapters[0].1 {
                 text += &format!("  {}\n", sources(own));
             }
-            let (rows, others) = most(&own.shares, top, false);
-            text += &table(&rows, others);
+            text += &table(&own.shares, top, false);
         }
     }
     if !answer.differences.is_empty() {
@@ -334,8 +327,7 @@ pub(crate) fn text(answer: &Answer, top: usize) -> String {
     }
     for own in &answer.differences {
         text += &format!("\n  {}\n", compared(answer, own));
-        let (rows, others) = most(&own.shares, top, own.of != "labels");
-        text += &table(&rows, others).replace(" %   ", "   ");
+        text += &table(&own.shares, top, own.of != "labels").replace(" %   ", "   ");
     }
     let published = published(answer);
     if !published.is_empty() {
@@ -364,6 +356,18 @@ pub const OF_PUBLISHED: &str = "What the counts of whole-text releases reveal of
      devices must be honest: forged releases hide nobody. Several releases of one text add up. Whoever receives the releases themselves learns of each what its own epsilon \
      allows. For releases by the sentence rule nothing of the kind holds.";
 
+/// Privacy of one text in published counts; no ε if it is that of one release.
+pub(crate) fn hidden(epsilon: Option<f64>, delta: f64) -> String {
+    match epsilon {
+        Some(epsilon) => format!(
+            "epsilon {}, delta {}",
+            at_most(epsilon, 3),
+            at_most(delta, 3)
+        ),
+        None => "too few to hide one, so its own epsilon".to_owned(),
+    }
+}
+
 /// Privacy of published counts, for each kind of whole-text releases.
 pub(crate) fn published(answer: &Answer) -> Vec<String> {
     let smallest = if answer.slices.is_empty() {
@@ -374,15 +378,7 @@ pub(crate) fn published(answer: &Answer) -> Vec<String> {
     let kinds = answer.kinds.iter();
     let own = kinds.filter_map(|kind| Some((kind, kind.published.as_ref()?)));
     own.map(|(kind, own)| {
-        let limit = if own.delta > 0.0 {
-            format!(
-                "epsilon {}, delta {}",
-                at_most(own.epsilon, 3),
-                at_most(own.delta, 3)
-            )
-        } else {
-            "too few to hide one, so its own epsilon".to_owned()
-        };
+        let limit = hidden(Some(own.epsilon).filter(|_| own.delta > 0.0), own.delta);
         format!(
             "{}: {}{smallest}: {limit}.",
             kind.name,
@@ -401,6 +397,16 @@ pub(crate) fn compared(answer: &Answer, own: &Difference) -> String {
         visible(&forms::title(&own.attributes))
     };
     format!("shares of {of}: {second}, less {first}")
+}
+
+/// The slice of a table of candidates, its releases and its pack, in words.
+pub(crate) fn classified(answer: &Answer, own: &OfCandidates) -> String {
+    format!(
+        "{}: {} of pack {}",
+        slice(&answer.slices, &own.estimated.slice),
+        releases(own.estimated.releases),
+        own.pack
+    )
 }
 
 /// The question of a table, its slice and its releases, in words.

@@ -11,6 +11,7 @@ use undertone_core::projective::Shape;
 use undertone_report::number::{count, number, percent};
 use undertone_report::{Column, Page, Table, escape, visible};
 
+use super::Precision;
 use super::text::{needs, points};
 use crate::answer::likely;
 use crate::forms::{self, Law};
@@ -52,12 +53,6 @@ struct Planned {
     precision: Vec<Precision>,
 }
 
-#[derive(Serialize)]
-struct Precision {
-    devices: u64,
-    within: f64,
-}
-
 impl FormPlan {
     /// The plan of a form at each of these ε. `within`: most that 95 of 100 estimated shares may
     /// deviate from the truth. `devices`: the numbers of devices whose precision is requested, each
@@ -88,7 +83,7 @@ impl FormPlan {
 
     /// All numbers as JSON.
     pub fn json(&self) -> String {
-        serde_json::to_string_pretty(self).expect("strings and numbers are JSON") + "\n"
+        crate::json(self)
     }
 
     /// The plan in words.

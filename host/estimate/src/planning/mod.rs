@@ -5,11 +5,13 @@ mod page;
 mod text;
 pub mod window;
 
-use serde::Serialize;
+use std::fmt::Display;
+
+use serde::{Serialize, Serializer};
 use undertone::error::{Error, Result};
 use undertone::pack::calibration::Calibration;
 use undertone::pack::candidates::Candidates;
-use undertone::release::budget::{Budget, Mechanism, Total, Unit, number};
+use undertone::release::budget::{Budget, Mechanism, Unit, number};
 use undertone::release::document::{Method, epsilon_f64};
 use undertone_core::epsilon::{Epsilon, Micro};
 use undertone_core::release::Mechanism as Drawn;
@@ -19,8 +21,8 @@ use crate::channel::Channel;
 use crate::counts::Kind;
 use crate::plan::{Forecast, MOST_DEVICES, kinds};
 use crate::published::{self, DELTA};
-use crate::refused;
 use crate::shares::Confidence;
+use crate::{json, refused};
 
 /// Days of a month.
 const DAYS: u16 = 30;
@@ -54,25 +56,39 @@ enum Of {
 }
 
 /// One method of releasing and estimating, at one ε.
+#[derive(Serialize)]
 struct Way {
-    of: Of,
-    kind: Kind,
+    epsilon: f64,
+    shares_of: Of,
     /// The number of sentences that are released of each public text; none if all are, or if the
     /// number makes no difference.
     sentences: Option<u16>,
+    mechanism: u8,
+    rule: u8,
+    order: u16,
     /// Devices for the requested precision; none if no number suffices.
-    needed: Option<u64>,
+    devices: Option<u64>,
     /// The half-width in the limit of many devices.
     limit: f64,
-    /// The half-width of intervals, for each requested number of devices.
-    precise: Vec<f64>,
-    plotted: Vec<f64>,
+    precision: Vec<Precision>,
     /// Privacy of one text in the counts, by devices; empty except for shares of candidates.
     published: Vec<Published>,
+    #[serde(skip)]
+    kind: Kind,
+    /// The half-width for each of [`PLOTTED`].
+    #[serde(skip)]
+    plotted: Vec<f64>,
+}
+
+/// The half-width of intervals, for a requested number of devices.
+#[derive(Serialize)]
+struct Precision {
+    devices: u64,
+    within: f64,
 }
 
 /// Privacy of one text in the published counts of a number of devices.
-#[derive(Clone, Copy, Serialize)]
+#[derive(Serialize)]
 struct Published {
     devices: u64,
     /// None if it is the ε of one release.
@@ -83,33 +99,61 @@ struct Published {
 impl Way {
     /// The properties that all alternatives of a choice share. Ways are sorted by it.
     fn group(&self) -> (bool, Epsilon, Option<u16>) {
-        (self.of == Of::Labels, self.kind.epsilon(), self.sentences)
+        let of_labels = self.shares_of == Of::Labels;
+        (of_labels, self.kind.epsilon(), self.sentences)
     }
 }
 
 /// Privacy cost to a user of a release each day for a month, at one ε.
+#[derive(Serialize)]
 struct Month {
-    epsilon: Epsilon,
+    epsilon: f64,
+    /// The sum, which all kinds share.
+    daily_for_a_month: f64,
+    delta: f64,
     /// By kind of release, those of sentences first.
-    costs: Vec<(Mechanism, Unit, Total)>,
+    kinds: Vec<Cost>,
+    #[serde(skip)]
+    of_release: Epsilon,
+    #[serde(skip)]
+    sum: Micro,
+}
+
+/// The cost of a kind of release in a month.
+#[derive(Serialize)]
+struct Cost {
+    #[serde(serialize_with = "displayed")]
+    kind: Mechanism,
+    #[serde(serialize_with = "displayed")]
+    unit: Unit,
+    rho: f64,
+    epsilon_with_delta: Option<f64>,
+    #[serde(skip)]
+    with_delta: Option<Micro>,
+}
+
+fn displayed<S: Serializer>(
+    value: &impl Display,
+    serializer: S,
+) -> std::result::Result<S::Ok, S::Error> {
+    serializer.collect_str(value)
 }
 
 /// The number of devices that each way of releasing and estimating requires.
+#[derive(Serialize)]
 pub struct Plan {
-    asked: Asked,
-    /// Whether shares of labels allow for texts of other sources than the public ones.
-    allows: bool,
+    /// Version of the JSON form.
+    version: u32,
+    within: f64,
+    level: f64,
     ways: Vec<Way>,
     months: Vec<Month>,
     unanswered: Vec<String>,
-}
-
-impl Month {
-    /// The sum, which all kinds share.
-    fn sum(&self) -> Micro {
-        let first = self.costs.first();
-        first.map_or(Micro(0), |(_, _, total)| total.epsilon())
-    }
+    #[serde(skip)]
+    asked: Asked,
+    /// Whether shares of labels allow for texts of other sources than the public ones.
+    #[serde(skip)]
+    allows: bool,
 }
 
 impl Plan {
@@ -135,12 +179,12 @@ impl Plan {
 
     /// All numbers as JSON; the README of this crate has the form.
     pub fn json(&self) -> String {
-        self.asked.written(self)
+        json(self)
     }
 
     /// The plan in words.
     pub fn text(&self) -> String {
-        text::text(&self.asked, self)
+        text::text(self)
     }
 
     /// A self-contained HTML page, with `byline` below the headline, such as date, pack and author.
@@ -148,62 +192,13 @@ impl Plan {
     /// # Errors
     /// [`ErrorKind::Internal`](undertone::error::ErrorKind::Internal) if a figure cannot be drawn.
     pub fn html(&self, byline: &[String]) -> Result<String> {
-        page::page(&self.asked, self, byline).map_err(Error::plot)
+        page::page(self, byline).map_err(Error::plot)
     }
 
     /// Whether the plan compares lengths of texts.
     fn by_length(&self) -> bool {
         self.ways.iter().any(|way| way.sentences.is_some())
     }
-}
-
-/// The JSON form of a plan.
-#[derive(Serialize)]
-struct Written<'a> {
-    /// Version of the JSON form.
-    version: u32,
-    within: f64,
-    level: f64,
-    ways: Vec<WrittenWay>,
-    months: Vec<WrittenMonth>,
-    unanswered: &'a [String],
-}
-
-#[derive(Serialize)]
-struct WrittenWay {
-    epsilon: f64,
-    shares_of: Of,
-    sentences: Option<u16>,
-    mechanism: u8,
-    rule: u8,
-    order: u16,
-    devices: Option<u64>,
-    limit: f64,
-    precision: Vec<Precision>,
-    published: Vec<Published>,
-}
-
-#[derive(Serialize)]
-struct Precision {
-    devices: u64,
-    within: f64,
-}
-
-#[derive(Serialize)]
-struct WrittenMonth {
-    epsilon: f64,
-    daily_for_a_month: f64,
-    delta: f64,
-    kinds: Vec<WrittenCost>,
-}
-
-/// The cost of a kind of release in a month.
-#[derive(Serialize)]
-struct WrittenCost {
-    kind: String,
-    unit: String,
-    rho: f64,
-    epsilon_with_delta: Option<f64>,
 }
 
 impl Asked {
@@ -229,11 +224,14 @@ impl Asked {
         known(&self.shares, &all)?;
         let of_candidates = guessed(&self.shares, &names[..m as usize])?;
         let mut plan = Plan {
-            asked: self.clone(),
-            allows: texts.iter().all(|(_, own)| own.by_source.is_some()),
+            version: 1,
+            within: self.within,
+            level: Confidence::default().level,
             ways: Vec::new(),
             months: Vec::new(),
             unanswered: Vec::new(),
+            asked: self.clone(),
+            allows: texts.iter().all(|(_, own)| own.by_source.is_some()),
         };
         if calibration.is_none() {
             plan.unanswered.push(
@@ -245,7 +243,7 @@ impl Asked {
         for epsilon in &self.epsilon {
             // The cost of a release depends on its number of outcomes.
             let fewer = m - u32::from(!has_nothing_known && m > 1);
-            plan.months.push(month(*epsilon, mechanism, fewer)?);
+            plan.months.push(self.month(*epsilon, mechanism, fewer)?);
             for kind in kinds(
                 candidates.pack_id(),
                 m,
@@ -279,25 +277,32 @@ impl Asked {
 
     fn way(
         &self,
-        of: Of,
+        shares_of: Of,
         kind: Kind,
         sentences: Option<u16>,
         forecast: &Forecast<'_>,
     ) -> Result<Way> {
         let confidence = Confidence::default();
         let half = |devices: f64| Ok(forecast.widest(devices, confidence)?.min(1.0));
-        let precise = self.devices.iter().map(|devices| half(*devices as f64));
-        let precise = precise.collect::<Result<_>>()?;
-        let plotted = PLOTTED.into_iter().map(half).collect::<Result<_>>()?;
+        let precision = self.devices.iter().map(|devices| {
+            Ok(Precision {
+                devices: *devices,
+                within: half(*devices as f64)?,
+            })
+        });
         Ok(Way {
-            of,
-            kind,
+            epsilon: epsilon_f64(kind.epsilon()),
+            shares_of,
             sentences,
+            mechanism: kind.mechanism() as u8,
+            rule: kind.rule() as u8,
+            order: kind.order(),
+            devices: forecast.releases(self.within, confidence)?,
             limit: half(MOST_DEVICES)?,
-            needed: forecast.releases(self.within, confidence)?,
-            precise,
-            plotted,
+            precision: precision.collect::<Result<_>>()?,
             published: Vec::new(),
+            kind,
+            plotted: PLOTTED.into_iter().map(half).collect::<Result<_>>()?,
         })
     }
 
@@ -308,7 +313,7 @@ impl Asked {
             return Ok(Vec::new());
         };
         let devices = if self.devices.is_empty() {
-            way.needed.into_iter().collect()
+            way.devices.into_iter().collect()
         } else {
             self.devices.clone()
         };
@@ -322,104 +327,83 @@ impl Asked {
         devices.into_iter().map(of).collect()
     }
 
-    fn written(&self, plan: &Plan) -> String {
-        let way = |way: &Way| {
-            let [_, _, _, _, mechanism, rule, ..] = way.kind.to_bytes(0);
-            let precise = self.devices.iter().zip(&way.precise);
-            WrittenWay {
-                epsilon: epsilon_f64(way.kind.epsilon()),
-                shares_of: way.of,
-                sentences: way.sentences,
-                mechanism,
-                rule,
-                order: way.kind.order(),
-                devices: way.needed,
-                limit: way.limit,
-                precision: precise
-                    .map(|(devices, within)| Precision {
-                        devices: *devices,
-                        within: *within,
-                    })
-                    .collect(),
-                published: way.published.clone(),
+    /// The cost of a release each day for a month, by each kind that devices with such a pack can
+    /// make.
+    fn month(&self, epsilon: Epsilon, sentences_by: Drawn, candidates: u32) -> Result<Month> {
+        let mut methods = vec![
+            (Method::Sentence(Rule::PermuteAndFlip), Unit::Sentence),
+            (Method::Sentence(Rule::Exponential), Unit::Sentence),
+        ];
+        if sentences_by == Drawn::Scores {
+            methods.push((Method::WholeText, Unit::WholeText));
+            methods.push((Method::Projective, Unit::WholeText));
+        }
+        let mut sum = Micro(0);
+        let mut kinds = Vec::new();
+        for (method, unit) in methods {
+            let mut budget = Budget::default();
+            budget.add_among(candidates, method, epsilon, 1)?;
+            let Some(total) = budget.total(unit, DAYS) else {
+                continue;
+            };
+            if kinds.is_empty() {
+                sum = total.epsilon();
             }
-        };
-        let month = |month: &Month| WrittenMonth {
-            epsilon: epsilon_f64(month.epsilon),
-            daily_for_a_month: number(month.sum()),
+            let with_delta = total.with_delta(self.delta);
+            kinds.push(Cost {
+                kind: Mechanism::Document(method),
+                unit,
+                rho: total.rho(),
+                epsilon_with_delta: with_delta.map(number),
+                with_delta,
+            });
+        }
+        Ok(Month {
+            epsilon: epsilon_f64(epsilon),
+            daily_for_a_month: number(sum),
             delta: self.delta,
-            kinds: month
-                .costs
-                .iter()
-                .map(|(kind, unit, total)| WrittenCost {
-                    kind: kind.to_string(),
-                    unit: unit.to_string(),
-                    rho: total.rho(),
-                    epsilon_with_delta: total.with_delta(self.delta).map(number),
-                })
-                .collect(),
-        };
-        let written = Written {
-            version: 1,
-            within: self.within,
-            level: Confidence::default().level,
-            ways: plan.ways.iter().map(way).collect(),
-            months: plan.months.iter().map(month).collect(),
-            unanswered: &plan.unanswered,
-        };
-        serde_json::to_string_pretty(&written).expect("strings and numbers are JSON") + "\n"
+            kinds,
+            of_release: epsilon,
+            sum,
+        })
     }
 }
 
 /// Refuses guesses about unknown names.
 fn known(shares: &[String], names: &[&str]) -> Result<()> {
-    for (name, _) in guesses(shares)? {
-        if !names.contains(&name) {
-            return Err(refused(format!(
-                "⟨shares⟩ guesses the share of `{name}`, which is no candidate and no label of this pack; there are {}",
-                names
-                    .iter()
-                    .take(10)
-                    .copied()
-                    .collect::<Vec<_>>()
-                    .join(", ")
-            )));
-        }
+    let guesses = guesses(shares)?;
+    match guesses.iter().find(|(name, _)| !names.contains(name)) {
+        None => Ok(()),
+        Some((name, _)) => Err(refused(format!(
+            "⟨shares⟩ guesses the share of `{name}`, which is no candidate and no label of this pack; there are {}",
+            names[..names.len().min(10)].join(", ")
+        ))),
     }
-    Ok(())
 }
 
 /// The parsed guesses, whose names are distinct.
 fn guesses(shares: &[String]) -> Result<Vec<(&str, f64)>> {
-    let of = |text: &String| match text.rsplit_once('=') {
-        None => None,
-        Some((name, share)) => {
+    let mut guesses: Vec<(&str, f64)> = Vec::new();
+    for text in shares {
+        let guess = text.rsplit_once('=').and_then(|(name, share)| {
             let share: f64 = share.parse().ok()?;
-            let place = shares.iter().position(|own| own == text)?;
-            (0.0..=1.0)
-                .contains(&share)
-                .then(|| (&shares[place][..name.len()], share))
-        }
-    };
-    let guesses = shares.iter().map(|text| {
-        of(text).ok_or_else(|| {
+            (0.0..=1.0).contains(&share).then_some((name, share))
+        });
+        let guess = guess.ok_or_else(|| {
             refused(format!(
                 "⟨shares⟩ has `{text}`; write NAME=SHARE with a share of 0 to 1, such as football=0.5"
             ))
-        })
-    });
-    let guesses: Vec<(&str, f64)> = guesses.collect::<Result<_>>()?;
-    let is_twice = |place: &usize| {
-        let mut before = guesses[..*place].iter();
-        before.any(|(name, _)| *name == guesses[*place].0)
-    };
-    match (0..guesses.len()).find(is_twice) {
-        Some(place) => Err(refused(format!(
-            "⟨shares⟩ guesses the share of `{}` twice; guess each share once",
-            guesses[place].0
-        ))),
-        None => Ok(guesses),
+        })?;
+        guesses.push(guess);
     }
+    for (place, (name, _)) in guesses.iter().enumerate() {
+        if guesses[..place].iter().any(|(own, _)| own == name) {
+            return Err(refused(format!(
+                "⟨shares⟩ guesses the share of `{name}` twice; guess each share once"
+            )));
+        }
+    }
+    Ok(guesses)
 }
 
 /// A share for each name.
@@ -439,24 +423,4 @@ fn guessed(shares: &[String], names: &[&str]) -> Result<Vec<f64>> {
     }
     let rest = (1.0 - sum).max(0.0) / others.max(1) as f64;
     Ok(known.iter().map(|share| share.unwrap_or(rest)).collect())
-}
-
-/// The cost of a release each day for a month, by each kind that devices with such a pack can make.
-fn month(epsilon: Epsilon, sentences_by: Drawn, candidates: u32) -> Result<Month> {
-    let mut methods = vec![
-        (Method::Sentence(Rule::PermuteAndFlip), Unit::Sentence),
-        (Method::Sentence(Rule::Exponential), Unit::Sentence),
-    ];
-    if sentences_by == Drawn::Scores {
-        methods.push((Method::WholeText, Unit::WholeText));
-        methods.push((Method::Projective, Unit::WholeText));
-    }
-    let mut costs = Vec::new();
-    for (method, unit) in methods {
-        let mut budget = Budget::default();
-        budget.add_among(candidates, method, epsilon, 1)?;
-        let kind = Mechanism::Document(method);
-        costs.extend(budget.total(unit, DAYS).map(|total| (kind, unit, total)));
-    }
-    Ok(Month { epsilon, costs })
 }

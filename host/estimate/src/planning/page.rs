@@ -11,24 +11,21 @@ use super::text::{
     advice, assumed, best_ways, headline, length, points, published, required, sentences, short,
     unit_short, what,
 };
-use super::{Asked, Of, PLOTTED, Plan, Way};
+use super::{Of, PLOTTED, Plan, Way};
 use crate::answer::OF_PUBLISHED;
 
-pub(super) fn page(asked: &Asked, plan: &Plan, byline: &[String]) -> Result<String, DrawError> {
+pub(super) fn page(plan: &Plan, byline: &[String]) -> Result<String, DrawError> {
     let mut page = Page::new("How many devices it takes");
-    page.headline(&headline(asked, plan));
+    page.headline(&headline(plan));
     page.byline(byline);
-    page.table(&table(asked, plan));
+    page.table(&table(plan));
     page.paragraph("Marked: the fewest devices, or whole-text releases if they take few more.");
-    for line in required(asked, plan, true)
-        .into_iter()
-        .chain(advice(asked, plan))
-    {
+    for line in required(plan, true).into_iter().chain(advice(plan)) {
         page.paragraph(&escape(&line));
     }
-    page.paragraph(&escape(&assumed(asked, plan)));
+    page.paragraph(&escape(&assumed(plan)));
     for of in [Of::Candidates, Of::Labels] {
-        let own: Vec<&Way> = plan.ways.iter().filter(|way| way.of == of).collect();
+        let own: Vec<&Way> = plan.ways.iter().filter(|way| way.shares_of == of).collect();
         if own.is_empty() {
             continue;
         }
@@ -37,7 +34,7 @@ pub(super) fn page(asked: &Asked, plan: &Plan, byline: &[String]) -> Result<Stri
         lengths.sort_unstable();
         lengths.dedup();
         if lengths.len() > 1 {
-            let devices = asked.devices.first().copied().unwrap_or(DEVICES);
+            let devices = plan.asked.devices.first().copied().unwrap_or(DEVICES);
             by_length(&mut page, &own, devices)?;
         }
         for sentences in lengths {
@@ -80,17 +77,18 @@ pub(super) fn page(asked: &Asked, plan: &Plan, byline: &[String]) -> Result<Stri
 /// Devices of the plot by length if none are requested: one of [`PLOTTED`].
 const DEVICES: u64 = 10_000;
 
-fn table(asked: &Asked, plan: &Plan) -> Table {
+fn table(plan: &Plan) -> Table {
     let mut columns = vec![
         Column::Text("ε".to_owned()),
         Column::Text("shares of".to_owned()),
         Column::Text("releases of".to_owned()),
-        Column::Number(format!("devices for ± {} points", points(asked.within))),
+        Column::Number(format!("devices for ± {} points", points(plan.within))),
     ];
     if plan.by_length() {
         columns.insert(2, Column::Number("sentences".to_owned()));
     }
-    let devices = asked
+    let devices = plan
+        .asked
         .devices
         .iter()
         .map(|own| format!("± points of {} devices", count(*own)));
@@ -100,14 +98,14 @@ fn table(asked: &Asked, plan: &Plan) -> Table {
     for way in &plan.ways {
         let mut cells = vec![
             way.kind.epsilon().to_string().into(),
-            short(way.of).into(),
+            short(way.shares_of).into(),
             unit_short(way.kind).into(),
-            way.needed.map_or("no number".to_owned(), count).into(),
+            way.devices.map_or("no number".to_owned(), count).into(),
         ];
         if plan.by_length() {
             cells.insert(2, sentences(way).into());
         }
-        cells.extend(way.precise.iter().map(|half| points(*half).into()));
+        cells.extend(way.precision.iter().map(|own| points(own.within).into()));
         table.row_marked(best.iter().any(|best| ptr::eq(*best, way)), cells);
     }
     table
@@ -118,14 +116,11 @@ fn by_length(page: &mut Page, ways: &[&Way], devices: u64) -> Result<(), DrawErr
     let mut lines: Vec<Line> = Vec::new();
     for way in ways {
         let name = name(way);
-        let Some(sentences) = way.sentences else {
-            continue;
-        };
-        let half = way.precise.first().copied().or_else(|| {
+        let half = way.precision.first().map(|own| own.within).or_else(|| {
             let place = PLOTTED.iter().position(|own| *own == devices as f64)?;
             way.plotted.get(place).copied()
         });
-        let Some(half) = half else {
+        let (Some(sentences), Some(half)) = (way.sentences, half) else {
             continue;
         };
         let point = point((&f64::from(sentences), &half));

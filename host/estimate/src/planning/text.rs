@@ -4,11 +4,11 @@ use undertone::release::budget::{self, Unit, rounded};
 use undertone::release::document::epsilon_f64;
 use undertone_core::release::Mechanism;
 use undertone_core::select::MAX_CANDIDATES;
-use undertone_report::number::{at_most, count, number, percent};
+use undertone_report::number::{count, number, percent};
 use undertone_report::visible;
 
-use super::{Asked, DAYS, Month, Of, Plan, Way};
-use crate::answer::{OF_PUBLISHED, OF_QUESTION, likely};
+use super::{DAYS, Month, Of, Plan, Way};
+use crate::answer::{OF_PUBLISHED, OF_QUESTION, hidden, likely};
 use crate::counts::Kind;
 use crate::shares::is_whole_text;
 
@@ -24,27 +24,27 @@ pub(super) fn best_ways(plan: &Plan) -> impl Iterator<Item = &Way> {
 
 /// The number of devices that the best way of each group requires, in words. `never`: only of
 /// groups for which no number suffices.
-pub(super) fn required(asked: &Asked, plan: &Plan, never: bool) -> Vec<String> {
-    let ways = best_ways(plan).filter(|best| !never || best.needed.is_none());
+pub(super) fn required(plan: &Plan, never: bool) -> Vec<String> {
+    let ways = best_ways(plan).filter(|best| !never || best.devices.is_none());
     let lines = ways.map(|best| {
         let epsilon = best.kind.epsilon();
         let texts = match best.sentences {
             None => String::new(),
             Some(sentences) => format!(" and {}", length(sentences)),
         };
-        let what = what(best.of);
-        match best.needed {
+        let what = what(best.shares_of);
+        match best.devices {
             Some(needed) => format!(
                 "At epsilon {epsilon}{texts}, {what} within {} points take {} devices, with {}.",
-                points(asked.within),
+                points(plan.within),
                 count(needed),
                 unit(best.kind)
             ),
             None => format!(
                 "At epsilon {epsilon}{texts}, no number of devices gives {what} within {} points: ± {} is the limit{}; {} come nearest.",
-                points(asked.within),
+                points(plan.within),
                 points(best.limit),
-                match best.of {
+                match best.shares_of {
                     Of::Labels => " from these public texts. Take more labelled texts, or ask for less",
                     Of::Candidates => ". Ask for less",
                 },
@@ -57,7 +57,7 @@ pub(super) fn required(asked: &Asked, plan: &Plan, never: bool) -> Vec<String> {
 }
 
 /// Privacy of a release and of a month, in words.
-pub(super) fn advice(asked: &Asked, plan: &Plan) -> Vec<String> {
+pub(super) fn advice(plan: &Plan) -> Vec<String> {
     let mut lines = Vec::new();
     let mut epsilons: Vec<_> = plan.ways.iter().map(|way| way.kind.epsilon()).collect();
     epsilons.sort_unstable();
@@ -69,17 +69,17 @@ pub(super) fn advice(asked: &Asked, plan: &Plan) -> Vec<String> {
             likely(epsilon_f64(epsilon))
         )
     }));
-    lines.extend(plan.months.iter().map(|month| cost(month, asked.delta)));
+    lines.extend(plan.months.iter().map(cost));
     lines
 }
 
 /// The privacy cost to a user of a month of daily releases, in words.
-fn cost(month: &Month, delta: f64) -> String {
+fn cost(month: &Month) -> String {
     let of = |wanted: Unit| {
-        let own = month.costs.iter().filter(|(_, unit, _)| *unit == wanted);
-        let named = own.map(|(kind, _, total)| {
-            let with = total.with_delta(delta).map_or("never".to_owned(), rounded);
-            format!("{with} by {kind}")
+        let own = month.kinds.iter().filter(|own| own.unit == wanted);
+        let named = own.map(|own| {
+            let with = own.with_delta.map_or("never".to_owned(), rounded);
+            format!("{with} by {}", own.kind)
         });
         named.collect::<Vec<_>>().join(", ")
     };
@@ -87,26 +87,26 @@ fn cost(month: &Month, delta: f64) -> String {
         none if none.is_empty() => String::new(),
         own => format!("; for a whole text {own}"),
     };
+    let epsilon = month.of_release;
     format!(
-        "A release each day for a month costs a user {DAYS} × {} = {} of epsilon. With delta {delta:e} it is, for a sentence, {}{whole}. \
-         One release in the month, on a day drawn beforehand, costs {}.{}",
-        month.epsilon,
-        month.sum(),
+        "A release each day for a month costs a user {DAYS} × {epsilon} = {} of epsilon. With delta {:e} it is, for a sentence, {}{whole}. \
+         One release in the month, on a day drawn beforehand, costs {epsilon}.{}",
+        month.sum,
+        month.delta,
         of(Unit::Sentence),
-        month.epsilon,
         served(month)
     )
 }
 
 /// The mechanisms that draw a month's releases, if some use a smaller ε.
 fn served(month: &Month) -> String {
-    let less = month.costs.iter().filter_map(|(mechanism, ..)| {
-        let budget::Mechanism::Document(method) = mechanism else {
+    let less = month.kinds.iter().filter_map(|own| {
+        let budget::Mechanism::Document(method) = own.kind else {
             return None;
         };
-        let served = method.served(month.epsilon, MAX_CANDIDATES);
-        let less = served.0 < month.epsilon.micro().into();
-        less.then(|| format!("{served} by {mechanism}"))
+        let served = method.served(month.of_release, MAX_CANDIDATES);
+        let less = served.0 < month.of_release.micro().into();
+        less.then(|| format!("{served} by {}", own.kind))
     });
     let less: Vec<String> = less.collect();
     if less.is_empty() {
@@ -116,7 +116,8 @@ fn served(month: &Month) -> String {
 }
 
 /// The assumptions of the plan.
-pub(super) fn assumed(asked: &Asked, plan: &Plan) -> String {
+pub(super) fn assumed(plan: &Plan) -> String {
+    let asked = &plan.asked;
     let labels = if plan.allows {
         "Shares of labels allow for texts that differ from the public ones as much as parts of these differ from each other."
     } else {
@@ -142,13 +143,12 @@ pub(super) fn assumed(asked: &Asked, plan: &Plan) -> String {
     )
 }
 
-pub(super) fn text(asked: &Asked, plan: &Plan) -> String {
-    let mut text = format!("{}\n\n", assumed(asked, plan));
-    let required = required(asked, plan, false);
-    for line in required.into_iter().chain(advice(asked, plan)) {
+pub(super) fn text(plan: &Plan) -> String {
+    let mut text = format!("{}\n\n", assumed(plan));
+    for line in required(plan, false).into_iter().chain(advice(plan)) {
         text += &format!("{line}\n");
     }
-    let head = format!("± {} points", points(asked.within));
+    let head = format!("± {} points", points(plan.within));
     // Lengths are a column only if they differ.
     let by_length = plan.by_length();
     let lengths = |cell: &str| {
@@ -165,21 +165,21 @@ pub(super) fn text(asked: &Asked, plan: &Plan) -> String {
         lengths("sentences"),
         "releases of"
     );
-    for devices in &asked.devices {
+    for devices in &plan.asked.devices {
         text += &format!("  {:>12}", count(*devices));
     }
     text += "\n";
     for way in &plan.ways {
-        let needed = way.needed.map_or("never".to_owned(), count);
+        let needed = way.devices.map_or("never".to_owned(), count);
         text += &format!(
             "{:8}  {:10}  {}{:14}  {needed:>16}",
             way.kind.epsilon().to_string(),
-            short(way.of),
+            short(way.shares_of),
             lengths(&sentences(way)),
             unit_short(way.kind)
         );
-        for half in &way.precise {
-            text += &format!("  {:>12}", format!("± {}", points(*half)));
+        for own in &way.precision {
+            text += &format!("  {:>12}", format!("± {}", points(own.within)));
         }
         text += "\n";
     }
@@ -198,45 +198,33 @@ pub(super) fn text(asked: &Asked, plan: &Plan) -> String {
 
 /// Privacy of published counts, for each kind of whole-text releases.
 pub(super) fn published(plan: &Plan) -> Vec<String> {
-    let of = |way: &Way| -> Vec<String> {
-        let own = way.published.iter().map(|own| {
-            let limit = match own.epsilon {
-                Some(epsilon) => {
-                    format!(
-                        "epsilon {}, delta {}",
-                        at_most(epsilon, 3),
-                        at_most(own.delta, 3)
-                    )
-                }
-                None => "too few to hide one, so its own epsilon".to_owned(),
-            };
-            format!(
-                "{} devices, epsilon {}, {}: {limit}",
-                count(own.devices),
-                way.kind.epsilon(),
-                unit_short(way.kind)
-            )
-        });
-        own.collect()
-    };
-    plan.ways.iter().flat_map(of).collect()
+    let ways = plan.ways.iter();
+    let all = ways.flat_map(|way| way.published.iter().map(move |own| (way, own)));
+    all.map(|(way, own)| {
+        format!(
+            "{} devices, epsilon {}, {}: {}",
+            count(own.devices),
+            way.kind.epsilon(),
+            unit_short(way.kind),
+            hidden(own.epsilon, own.delta)
+        )
+    })
+    .collect()
 }
 
 /// The answer in one sentence: the number of devices for each ε, by releases of the whole text.
-pub(super) fn headline(asked: &Asked, plan: &Plan) -> String {
-    let labels = plan.ways.iter().any(|way| way.of == Of::Labels);
+pub(super) fn headline(plan: &Plan) -> String {
+    let labels = plan.ways.iter().any(|way| way.shares_of == Of::Labels);
     let of = if labels { Of::Labels } else { Of::Candidates };
-    let mut needed: Vec<(String, u64)> = Vec::new();
-    for epsilon in &asked.epsilon {
-        let ways = plan.ways.iter();
-        let ways = ways.filter(|way| way.of == of && way.kind.epsilon() == *epsilon);
-        let whole = ways.filter(|way| is_whole_text(way.kind));
-        if let Some(devices) = whole.filter_map(|way| way.needed).min() {
-            needed.push((epsilon.to_string(), devices));
-        }
-    }
-    let (what, within) = (what(of), points(asked.within));
-    needs(&needed, what, asked.within).unwrap_or_else(|| {
+    let needed = plan.asked.epsilon.iter().filter_map(|epsilon| {
+        let ways = plan.ways.iter().filter(|way| {
+            way.shares_of == of && way.kind.epsilon() == *epsilon && is_whole_text(way.kind)
+        });
+        let devices = ways.filter_map(|way| way.devices).min()?;
+        Some((epsilon.to_string(), devices))
+    });
+    let (what, within) = (what(of), points(plan.within));
+    needs(&needed.collect::<Vec<_>>(), what, plan.within).unwrap_or_else(|| {
         format!("No number of devices gives {what} within {within} points by releases of the whole text.")
     })
 }
@@ -256,7 +244,7 @@ pub(super) fn needs(needed: &[(String, u64)], what: &str, within: f64) -> Option
 
 /// The way that requires the fewest devices. The stronger guarantee wins if it costs little more.
 fn best(ways: &[Way]) -> &Way {
-    let devices = |way: &Way| (way.needed.unwrap_or(u64::MAX), way.limit);
+    let devices = |way: &Way| (way.devices.unwrap_or(u64::MAX), way.limit);
     let order = |a: &&Way, b: &&Way| {
         let (a, b) = (devices(a), devices(b));
         a.0.cmp(&b.0).then(a.1.total_cmp(&b.1))
@@ -269,7 +257,7 @@ fn best(ways: &[Way]) -> &Way {
     let Some(whole) = whole else {
         return fewest;
     };
-    let near = match (fewest.needed, whole.needed) {
+    let near = match (fewest.devices, whole.devices) {
         (Some(fewest), Some(whole)) => whole as f64 <= NEAR * fewest as f64,
         _ => false,
     };

@@ -15,14 +15,11 @@ use super::{guessed, known};
 use crate::counts::Kind;
 use crate::plan::{Forecast, whole_text_kind};
 use crate::published::{self, DELTA};
-use crate::refused;
 use crate::shares::Confidence;
+use crate::{json, refused};
 
 /// The largest ε of one release that is considered. Above it, weights serve no more.
 const MOST: u32 = 33_000_000;
-
-/// The methods for the whole text.
-const METHODS: [Method; 2] = [Method::WholeText, Method::Projective];
 
 /// The requirements on a plan of a window.
 #[derive(Clone, Debug)]
@@ -42,37 +39,9 @@ pub struct Asked {
 }
 
 /// The schedules of a window, by their number of appointments.
-pub struct Plan {
-    asked: Asked,
-    /// The best first.
-    schedules: Vec<Schedule>,
-}
-
-/// One schedule, with the rule that suits it best.
-struct Schedule {
-    kind: Kind,
-    /// Devices that release in a slot.
-    releases: f64,
-    /// Slots until an answer is as precise as requested; none if the window does not suffice.
-    slots: Option<u16>,
-    /// The half-width of the intervals of one slot.
-    within: f64,
-    promises: Promises,
-}
-
-impl Schedule {
-    fn appointments(&self) -> u16 {
-        self.promises.window.appointments()
-    }
-
-    fn reader(&self) -> Option<f64> {
-        self.promises.reader?.epsilon
-    }
-}
-
-/// The JSON form of a plan.
 #[derive(Serialize)]
-struct Written<'a> {
+pub struct Plan {
+    /// Version of the JSON form.
     version: u32,
     devices: u64,
     within: f64,
@@ -80,20 +49,30 @@ struct Written<'a> {
     slots: u16,
     lines: u16,
     delta: f64,
-    schedules: &'a [WrittenSchedule],
+    /// The best first.
+    schedules: Vec<Schedule>,
 }
 
+/// One schedule, with the rule that suits it best.
 #[derive(Serialize)]
-struct WrittenSchedule {
+struct Schedule {
     appointments: u16,
     mechanism: u8,
     epsilon: f64,
     person: f64,
     line: f64,
+    /// None if it is that of a person.
     reader_of_counts: Option<f64>,
+    /// Devices that release in a slot.
     devices_of_a_slot: f64,
+    /// The half-width of the intervals of one slot.
     within: f64,
+    /// Slots until an answer is as precise as requested; none if the window does not suffice.
     first_answer_after: Option<u16>,
+    #[serde(skip)]
+    kind: Kind,
+    #[serde(skip)]
+    promises: Promises,
 }
 
 impl Plan {
@@ -123,47 +102,44 @@ impl Plan {
             )));
         }
         schedules.sort_by(|a, b| {
-            let order = |own: &Schedule| (own.slots.unwrap_or(u16::MAX), own.promises.person.0);
+            let order = |own: &Schedule| {
+                let first = own.first_answer_after.unwrap_or(u16::MAX);
+                (first, own.promises.person.0)
+            };
             order(a).cmp(&order(b)).then(a.within.total_cmp(&b.within))
         });
         Ok(Self {
-            asked: asked.clone(),
+            version: 1,
+            devices: asked.devices,
+            within: asked.within,
+            level: Confidence::default().level,
+            slots: asked.slots,
+            lines: asked.places,
+            delta: DELTA,
             schedules,
         })
     }
 
     /// All numbers as JSON; the README of this crate has the form.
     pub fn json(&self) -> String {
-        let schedules: Vec<WrittenSchedule> = self.schedules.iter().map(written).collect();
-        let written = Written {
-            version: 1,
-            devices: self.asked.devices,
-            within: self.asked.within,
-            level: Confidence::default().level,
-            slots: self.asked.slots,
-            lines: self.asked.places,
-            delta: DELTA,
-            schedules: &schedules,
-        };
-        serde_json::to_string_pretty(&written).expect("strings and numbers are JSON") + "\n"
+        json(self)
     }
 
     /// The plan in words.
     pub fn text(&self) -> String {
-        let asked = &self.asked;
         let best = &self.schedules[0];
-        let first = match best.slots {
+        let first = match best.first_answer_after {
             Some(1) => "the first answer comes after 1 slot".to_owned(),
             Some(slots) => format!("the first answer comes after {slots} slots"),
             None => "the window is too short for such an answer".to_owned(),
         };
         let mut text = format!(
             "Best: {} of {} slots for each device, by {} at epsilon {} a release. Answers within {} points, 95 % of the time: {first}.\n\n",
-            best.appointments(),
-            asked.slots,
+            best.appointments,
+            self.slots,
             rule(best.kind),
             best.kind.epsilon(),
-            points(asked.within),
+            points(self.within),
         );
         text += &best.promises.to_string();
         text += &format!(
@@ -179,16 +155,17 @@ impl Plan {
         );
         for own in &self.schedules {
             let first = own
-                .slots
+                .first_answer_after
                 .map_or("never".to_owned(), |slots| format!("slot {slots}"));
             text += &format!(
                 "{:>12}  {:11}  {:>8}  {:>8}  {:>8}  {:>16}  {:>15}  {:>12}\n",
-                own.appointments(),
+                own.appointments,
                 unit_short(own.kind),
                 three_digits(own.promises.person).to_string(),
                 three_digits(own.promises.line).to_string(),
-                own.reader().map_or("-".to_owned(), |own| own.to_string()),
-                count(own.releases as u64),
+                own.reader_of_counts
+                    .map_or("-".to_owned(), |own| own.to_string()),
+                count(own.devices_of_a_slot as u64),
                 points(own.within),
                 first
             );
@@ -201,20 +178,6 @@ fn rule(kind: Kind) -> &'static str {
     match kind.mechanism() {
         Mechanism::Projective => "--rule projective",
         _ => "--rule whole-text",
-    }
-}
-
-fn written(own: &Schedule) -> WrittenSchedule {
-    WrittenSchedule {
-        appointments: own.appointments(),
-        mechanism: own.kind.mechanism() as u8,
-        epsilon: epsilon_f64(own.kind.epsilon()),
-        person: number(own.promises.person),
-        line: number(own.promises.line),
-        reader_of_counts: own.reader(),
-        devices_of_a_slot: own.releases,
-        within: own.within,
-        first_answer_after: own.slots,
     }
 }
 
@@ -244,19 +207,8 @@ impl Asked {
         let Some(epsilon) = epsilon else {
             return Ok(None);
         };
-        let candidates = shares.len() as u32;
-        let mut best: Option<(f64, Method, Kind)> = None;
-        for method in METHODS {
-            let kind = whole_text_kind(pack, candidates, method, epsilon)?;
-            let half = widest(kind, shares, releases)?;
-            if best.is_none_or(|(least, ..)| half < least) {
-                best = Some((half, method, kind));
-            }
-        }
-        let Some((within, method, kind)) = best else {
-            return Ok(None);
-        };
-        let slots = if within <= self.within {
+        let (within, method, kind) = narrowest(pack, shares, releases, epsilon)?;
+        let first_answer_after = if within <= self.within {
             Some(1)
         } else {
             let needed = forecast(kind, shares)?.releases(self.within, Confidence::default())?;
@@ -264,12 +216,19 @@ impl Asked {
             let slots = slots.filter(|slots| *slots <= f64::from(self.slots));
             slots.map(|slots| slots as u16)
         };
+        let candidates = shares.len() as u32;
         let promises = published::promises(method, epsilon, candidates, self.devices, window)?;
         Ok(Some(Schedule {
-            kind,
-            releases,
-            slots,
+            appointments: window.appointments(),
+            mechanism: kind.mechanism() as u8,
+            epsilon: epsilon_f64(epsilon),
+            person: number(promises.person),
+            line: number(promises.line),
+            reader_of_counts: promises.reader.and_then(|own| own.epsilon),
+            devices_of_a_slot: releases,
             within,
+            first_answer_after,
+            kind,
             promises,
         }))
     }
@@ -278,13 +237,7 @@ impl Asked {
     fn least(&self, pack: [u8; 8], shares: &[f64], releases: f64) -> Result<Option<Epsilon>> {
         let suffices = |micro: u32| -> Result<bool> {
             let epsilon = Epsilon::from_micro(micro).expect("between 1 and 33 million");
-            for method in METHODS {
-                let kind = whole_text_kind(pack, shares.len() as u32, method, epsilon)?;
-                if widest(kind, shares, releases)? <= self.within {
-                    return Ok(true);
-                }
-            }
-            Ok(false)
+            Ok(narrowest(pack, shares, releases, epsilon)?.0 <= self.within)
         };
         if !suffices(MOST)? {
             return Ok(None);
@@ -304,14 +257,29 @@ impl Asked {
     }
 }
 
+/// The half-width of the narrowest intervals at this ε, and the rule that has them.
+fn narrowest(
+    pack: [u8; 8],
+    shares: &[f64],
+    releases: f64,
+    epsilon: Epsilon,
+) -> Result<(f64, Method, Kind)> {
+    let of = |method| -> Result<_> {
+        let kind = whole_text_kind(pack, shares.len() as u32, method, epsilon)?;
+        let half = forecast(kind, shares)?.widest(releases, Confidence::default())?;
+        Ok((half.min(1.0), method, kind))
+    };
+    let (whole, projective) = (of(Method::WholeText)?, of(Method::Projective)?);
+    Ok(if projective.0 < whole.0 {
+        projective
+    } else {
+        whole
+    })
+}
+
 fn forecast(kind: Kind, shares: &[f64]) -> Result<Forecast<'static>> {
     let own = Forecast::of_candidates(kind, shares.len() as u32, shares)?;
     Ok(own.expect("whole-text releases have a channel"))
-}
-
-fn widest(kind: Kind, shares: &[f64], releases: f64) -> Result<f64> {
-    let own = forecast(kind, shares)?;
-    Ok(own.widest(releases, Confidence::default())?.min(1.0))
 }
 
 #[cfg(test)]
@@ -336,18 +304,18 @@ mod tests {
     fn plans_agree_backwards_and_forwards() {
         let back = Plan::new(&asked(), [0; 8], &NAMES).unwrap();
         let best = &back.schedules[0];
-        assert_eq!(best.appointments(), 1);
-        assert_eq!(best.slots, Some(1));
+        assert_eq!(best.appointments, 1);
+        assert_eq!(best.first_answer_after, Some(1));
         assert!(
             best.within <= 0.01 && best.within > 0.0095,
             "{}",
             best.within
         );
         for own in &back.schedules {
-            assert!(own.within <= 0.01 && own.slots == Some(1));
+            assert!(own.within <= 0.01 && own.first_answer_after == Some(1));
             assert!(own.promises.person.0 >= best.promises.person.0);
             assert!(own.promises.line.0 < u64::from(own.kind.epsilon().micro()));
-            assert!(own.reader().is_none_or(|own| own > 0.0));
+            assert!(own.reader_of_counts.is_none_or(|own| own > 0.0));
         }
         for (factor, is_enough) in [(1.0, true), (0.98, false)] {
             let person = number(best.promises.person) * factor;
@@ -355,8 +323,8 @@ mod tests {
             let forward = Asked { person, ..asked() };
             let forward = Plan::new(&forward, [0; 8], &NAMES).unwrap();
             let own = &forward.schedules[0];
-            assert_eq!(own.appointments(), 1);
-            assert_eq!(own.slots == Some(1), is_enough, "{factor}");
+            assert_eq!(own.appointments, 1);
+            assert_eq!(own.first_answer_after == Some(1), is_enough, "{factor}");
         }
         let text = back.text();
         for part in [
@@ -382,13 +350,13 @@ mod tests {
         };
         let plan = Plan::new(&asked, [0; 8], &NAMES).unwrap();
         let once = &plan.schedules[0];
-        assert_eq!(once.appointments(), 1);
+        assert_eq!(once.appointments, 1);
         assert!((number(once.promises.line) - 0.174).abs() < 0.001);
-        let reader = once.reader().unwrap();
+        let reader = once.reader_of_counts.unwrap();
         assert!((0.16..0.2).contains(&reader), "{reader}");
-        assert!(once.slots.unwrap() > 1 && once.slots.unwrap() < 52);
+        assert!(once.first_answer_after.unwrap() > 1 && once.first_answer_after.unwrap() < 52);
         // Dividing the people beats dividing the budget.
-        let daily = plan.schedules.iter().find(|own| own.appointments() == 52);
+        let daily = plan.schedules.iter().find(|own| own.appointments == 52);
         assert!(daily.unwrap().within > 3.0 * once.within);
     }
 
