@@ -648,11 +648,10 @@ impl<'a> Part<'a> {
     /// `[labels]`: most that one release moves each estimate. `moves` maps h to the estimates:
     /// `[labels][outcomes]`.
     fn most_moved(&self, moves: &DMatrix<f64>) -> DVector<f64> {
-        let spread = |row: nalgebra::RowDVector<f64>| row.max() - row.min();
         let most = DVector::from_fn(moves.nrows(), |label, _| {
             let row = moves.row(label).into_owned();
             match self.laws.channel {
-                None => spread(row),
+                None => row.max() - row.min(),
                 Some(channel) => {
                     // Most answers that prefer one point.
                     let mut sorted: Vec<f64> = row.iter().copied().collect();
@@ -812,8 +811,7 @@ fn solve(mut parts: Vec<Part<'_>>, count: usize, confidence: Confidence) -> Resu
     let (unbounded, _) = with_sum_one(&matrix, &observed).ok_or_else(singular)?;
     let errors = errors(&parts, &matrix, &shares)?;
     let side = confidence.side(count);
-    let fit = tested(&mut parts, &shares)?;
-    let dispersion = fit.dispersion;
+    let (fit, dispersion) = tested(&mut parts, &shares)?;
     let noise = errors.sampling * count as f64;
     let guess = likely(
         &(&matrix / dispersion),
@@ -835,7 +833,7 @@ fn solve(mut parts: Vec<Part<'_>>, count: usize, confidence: Confidence) -> Resu
         shares: (0..count).map(ends).collect(),
         unbounded: unbounded.iter().copied().collect(),
         allows: parts.iter().all(|part| part.between.is_some()),
-        fit: fit.fit,
+        fit,
         moved: errors.moved.min(1.0),
         noise: errors.noise,
     })
@@ -944,15 +942,10 @@ pub(crate) fn expected_errors(mut part: Part<'_>, shares: &DVector<f64>) -> Resu
     errors(&parts, &matrix, shares)
 }
 
-/// The test of fit, and the dispersion even if nothing is tested.
-struct Tested {
-    fit: Fit,
-    dispersion: f64,
-}
-
 /// Tests the assumption, whose errors include those of other sources. They do not enter the
-/// estimate: on the suite of shifts, weights that include them give larger errors.
-fn tested(parts: &mut [Part<'_>], shares: &DVector<f64>) -> Result<Tested> {
+/// estimate: on the suite of shifts, weights that include them give larger errors. Also returns the
+/// dispersion, even if nothing is tested.
+fn tested(parts: &mut [Part<'_>], shares: &DVector<f64>) -> Result<(Fit, f64)> {
     for part in parts.iter_mut() {
         part.weigh(shares, true)?;
     }
@@ -963,7 +956,7 @@ fn tested(parts: &mut [Part<'_>], shares: &DVector<f64>) -> Result<Tested> {
 
 /// Compares the distance of the releases from the fitted shares with that of simulated releases
 /// which satisfy the assumption.
-fn fit(parts: &[Part<'_>], matrix: &DMatrix<f64>, shares: &DVector<f64>) -> Tested {
+fn fit(parts: &[Part<'_>], matrix: &DMatrix<f64>, shares: &DVector<f64>) -> (Fit, f64) {
     let freedom = freedom(parts, shares.len());
     let releases: f64 = parts.iter().map(|part| part.releases).sum();
     if releases < FEWEST_TO_TEST as f64 {
@@ -972,10 +965,7 @@ fn fit(parts: &[Part<'_>], matrix: &DMatrix<f64>, shares: &DVector<f64>) -> Test
             test: None,
             refuted: false,
         };
-        return Tested {
-            fit: untested,
-            dispersion: 1.0,
-        };
+        return (untested, 1.0);
     }
     let distance = |observed: &[DVector<f64>], shares: &DVector<f64>| -> f64 {
         let parts = parts.iter().zip(observed);
@@ -1034,7 +1024,7 @@ fn fit(parts: &[Part<'_>], matrix: &DMatrix<f64>, shares: &DVector<f64>) -> Test
         test,
         refuted: probability < 0.01,
     };
-    Tested { fit, dispersion }
+    (fit, dispersion)
 }
 
 /// The number of outcomes that labels do not explain. Whole-text releases of any kind say the same

@@ -163,14 +163,12 @@ pub fn pooled(
         let Some(channel) = Channel::new(*kind, candidates)? else {
             continue;
         };
-        if let Some((outcome, _)) = outcomes
-            .last_key_value()
-            .filter(|(outcome, _)| u64::from(**outcome) >= kind.outcomes(candidates))
-        {
+        let most = kind.outcomes(candidates);
+        let last = outcomes.last_key_value().map(|(outcome, _)| *outcome);
+        if let Some(outcome) = last.filter(|outcome| u64::from(*outcome) >= most) {
             return Err(refused(format!(
-                "outcome {outcome} of {kind} does not exist: there are {} outcomes; count again with the candidates \
-                 file, which sets forged releases aside",
-                kind.outcomes(candidates)
+                "outcome {outcome} of {kind} does not exist: there are {most} outcomes; count again with the candidates \
+                 file, which sets forged releases aside"
             )));
         }
         let releases: u64 = outcomes.values().sum();
@@ -180,21 +178,19 @@ pub fn pooled(
     }
     let off = |(channel, own, _): &Part| channel.deviation(0.0, *own as f64);
     let Some(least) = parts.iter().map(off).min_by(f64::total_cmp) else {
-        return if samples
-            .iter()
-            .any(|(kind, _)| Population::of(*kind).is_some())
-        {
-            Err(refused("there are no releases".to_owned()))
+        let mut kinds = samples.iter().map(|(kind, _)| *kind);
+        return if kinds.any(|kind| Population::of(kind).is_some()) {
+            Err(refused("there are no releases"))
         } else {
             Ok(None)
         };
     };
     let releases: u64 = parts.iter().map(|(_, releases, _)| releases).sum();
     // A single kind is always informative: its interval is valid.
-    let known = |part: &&Part| off(part) < HALF.max(least * (1.0 + 1e-9));
-    let total: u64 = parts.iter().filter(known).map(|(_, own, _)| own).sum();
+    let most = HALF.max(least * (1.0 + 1e-9));
+    let taken: Vec<&Part> = parts.iter().filter(|part| off(part) < most).collect();
+    let total: u64 = taken.iter().map(|(_, own, _)| own).sum();
     let unknown = 1.0 - total as f64 / releases as f64;
-    let taken: Vec<&Part> = parts.iter().filter(known).collect();
     let small = Small::of(&taken);
     let answers = parts.iter().map(|(channel, ..)| channel.answers());
     let answers = answers.max().unwrap_or(0);
@@ -218,8 +214,7 @@ pub fn pooled(
     // Standard errors, for shares near these.
     let about = nearest(&unbiased);
     let deviation = |share: &f64| {
-        let parts = parts.iter().filter(known);
-        let squares = parts.map(|(channel, own, _)| {
+        let squares = taken.iter().map(|(channel, own, _)| {
             let part = *own as f64 / total as f64;
             (part * channel.error(*share, *own as f64)).powi(2)
         });
@@ -232,10 +227,7 @@ pub fn pooled(
         low: ((1.0 - unknown) * own.low).clamp(0.0, share),
         high: ((1.0 - unknown) * own.high + unknown).clamp(share, 1.0),
     });
-    let weight = parts
-        .iter()
-        .filter(known)
-        .map(|(channel, ..)| channel.weight());
+    let weight = taken.iter().map(|(channel, ..)| channel.weight());
     Ok(Some(Shares {
         releases,
         shares: shares.collect(),
@@ -363,13 +355,11 @@ pub enum Population {
 impl Population {
     /// The population of releases of this kind; `None` for releases by depth or scores.
     pub fn of(kind: Kind) -> Option<Self> {
-        let texts = if kind.is_known() {
-            Self::Known
-        } else {
-            Self::Texts
-        };
-        let texts = is_whole_text(kind).then_some(texts);
-        kind.places().map(Self::Sentences).or(texts)
+        match kind.places() {
+            Some(places) => Some(Self::Sentences(places)),
+            None if kind.is_known() => Some(Self::Known),
+            None => is_whole_text(kind).then_some(Self::Texts),
+        }
     }
 }
 

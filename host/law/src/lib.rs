@@ -56,31 +56,23 @@ impl Law {
     /// The law for these levels, with the weights of relative levels 0, 1, ...; levels beyond the
     /// table have the last weight.
     pub fn from_table(levels: Vec<u8>, table: &[u128], rule: Rule) -> Self {
-        let mut bins = vec![
-            0u32;
-            levels
-                .iter()
-                .max()
-                .map_or(0, |worst| usize::from(*worst) + 1)
-        ];
-        for level in &levels {
-            bins[usize::from(*level)] += 1;
-        }
-        let (Some(best), Some(first), Some(last)) = (
-            levels.iter().min(),
-            table.first().copied(),
-            table.last().copied(),
-        ) else {
+        let ends = levels.iter().min().zip(levels.iter().max());
+        let weights = table.first().zip(table.last());
+        let (Some((best, worst)), Some((first, last))) = (ends, weights) else {
             return Self {
                 levels,
                 probability: Vec::new(),
             };
         };
-        let weights = table.iter().copied().chain(std::iter::repeat(last));
+        let mut bins = vec![0u32; usize::from(*worst) + 1];
+        for level in &levels {
+            bins[usize::from(*level)] += 1;
+        }
+        let weights = table.iter().copied().chain(std::iter::repeat(*last));
         let occupied: Vec<Occupied> = weights
             .zip(bins.iter().enumerate().skip((*best).into()))
             .filter(|(_, (_, n))| **n > 0)
-            .map(|(weight, (level, n))| (level, weight as f64 / first as f64, f64::from(*n)))
+            .map(|(weight, (level, n))| (level, weight as f64 / *first as f64, f64::from(*n)))
             .collect();
         let mut probability = vec![0.0; bins.len()];
         match rule {

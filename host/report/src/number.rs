@@ -39,9 +39,9 @@ pub fn digits(x: f64, n: usize) -> String {
         Some(0) => whole(x),
         Some(decimals) => format!("{}{:.decimals$}", sign(x), x.abs()),
         None => {
-            let text = format!("{:.*e}", n - 1, x.abs());
-            let (mantissa, exponent) = text.split_once('e').unwrap_or((&text, "0"));
-            format!("{}{mantissa} × 10{}", sign(x), superscript(exponent))
+            let (mantissa, exponent) = scientific(x, n);
+            let raised = superscript(&exponent.to_string());
+            format!("{}{mantissa} × 10{raised}", sign(x))
         }
     }
 }
@@ -63,12 +63,9 @@ pub fn at_most(x: f64, n: usize) -> String {
     if decimals(x, n) == Some(0) {
         return whole(x.ceil());
     }
-    let text = format!("{:.*e}", n - 1, x);
-    let nearest: f64 = text.parse().unwrap_or(x);
-    let exponent: i32 = text
-        .split_once('e')
-        .and_then(|(_, exponent)| exponent.parse().ok())
-        .unwrap_or(0);
+    let (mantissa, exponent) = scientific(x, n);
+    let nearest: f64 = format!("{mantissa}e{exponent}").parse().unwrap_or(x);
+    let nearest = nearest.copysign(x);
     let step = if nearest < x {
         10f64.powi(exponent + 1 - n as i32)
     } else {
@@ -145,11 +142,24 @@ fn decimals(x: f64, n: usize) -> Option<usize> {
     if x == 0.0 {
         return Some(n - 1);
     }
+    if !x.is_finite() {
+        return None;
+    }
     // The exponent after rounding: 9.996 has two decimals, not three.
-    let text = format!("{:.*e}", n - 1, x.abs());
-    let exponent: i32 = text.split_once('e')?.1.parse().ok()?;
+    let (_, exponent) = scientific(x, n);
     let decimals = (n as i32 - 1 - exponent).max(0);
     (-4..9).contains(&exponent).then_some(decimals as usize)
+}
+
+/// The mantissa of the absolute value with `n` significant digits, and the power of ten, of a
+/// finite number.
+fn scientific(x: f64, n: usize) -> (String, i32) {
+    let text = format!("{:.*e}", n - 1, x.abs());
+    let (mantissa, exponent) = text.split_once('e').expect("the form has an exponent");
+    (
+        mantissa.to_owned(),
+        exponent.parse().expect("it is a number"),
+    )
 }
 
 fn sign(x: f64) -> &'static str {
