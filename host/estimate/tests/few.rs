@@ -8,13 +8,13 @@ use std::collections::BTreeMap;
 
 use rayon::prelude::*;
 use undertone::pack::calibration::Calibration;
-use undertone_core::release::Mechanism;
 use undertone_core::rng::PublicRng;
-use undertone_core::rng::rand_core::Rng;
 use undertone_estimate::channel::Channel;
 use undertone_estimate::counts::Kind;
 use undertone_estimate::labels::{Assumption, Labels, Laws, Sample, difference, labels};
 use undertone_estimate::shares::{Confidence, Share};
+
+use crate::common::{Outcomes, alike, no_texts, preferred, uniform, whole_text};
 
 /// For each of three labels, the probability of each candidate, and of "nothing known" as the last.
 type Says = Vec<Vec<f64>>;
@@ -71,12 +71,8 @@ fn sizes<const N: usize>(all: [usize; N]) -> Vec<usize> {
     }
 }
 
-fn kind(pack: &[u8; 8], epsilon: &str) -> Kind {
-    Kind::from_fields(*pack, 7, 2, epsilon.parse().unwrap(), 0).unwrap()
-}
-
 fn chosen(chances: &[f64], rng: &mut PublicRng) -> usize {
-    let mut at = (rng.next_u64() >> 11) as f64 * 2f64.powi(-53);
+    let mut at = uniform(rng);
     for (place, chance) in chances.iter().enumerate() {
         at -= chance;
         if at < 0.0 {
@@ -90,15 +86,12 @@ fn chosen(chances: &[f64], rng: &mut PublicRng) -> usize {
 fn public(says: &Says, texts: usize, rng: &mut PublicRng) -> Calibration {
     let of_texts: Vec<u32> = (0..3 * texts as u32).map(|text| text % 3).collect();
     let said = |label: &u32| chosen(&says[*label as usize], rng) as u32;
+    let candidates = says[0].len() - 1;
     Calibration {
-        labels: ["red", "green", "blue"].map(str::to_owned).to_vec(),
-        mechanism: Mechanism::Scores,
-        steps: 8,
-        candidates: says[0].len() - 1,
-        by_source: None,
         best: of_texts.iter().map(said).collect(),
-        levels: vec![0; (says[0].len() - 1) * of_texts.len()],
+        levels: vec![0; candidates * of_texts.len()],
         of_texts,
+        ..no_texts(&["red", "green", "blue"], 8, candidates)
     }
 }
 
@@ -109,18 +102,15 @@ fn released(
     shares: &[f64; 3],
     releases: usize,
     rng: &mut PublicRng,
-) -> BTreeMap<u32, u64> {
-    let channel = Channel::new(kind, says[0].len() as u32 - 1)
-        .unwrap()
-        .unwrap();
-    let law: Vec<f64> = (0..says[0].len())
+) -> Outcomes {
+    let channel = Channel::new(kind, says[0].len() as u32 - 1).unwrap();
+    let best: Vec<f64> = (0..says[0].len())
         .map(|answer| {
-            let share: f64 = (0..3)
-                .map(|label| shares[label] * says[label][answer])
-                .sum();
-            channel.other() + share * (channel.own() - channel.other())
+            let own = (0..3).map(|label| shares[label] * says[label][answer]);
+            own.sum()
         })
         .collect();
+    let law = preferred(&channel.unwrap(), &best);
     let mut outcomes = BTreeMap::new();
     for _ in 0..releases {
         *outcomes.entry(chosen(&law, rng) as u32).or_insert(0) += 1;
@@ -175,9 +165,8 @@ fn few_public_texts_make_intervals_wide() {
     for shares in [[0.5, 0.3, 0.2], [0.9, 0.1, 0.0]] {
         for texts in sizes([5, 20, 50, 200, 400]) {
             for releases in [1_000, 30_000] {
-                for (name, says) in [("4 candidates", strong()), ("21 candidates", many())] {
-                    cases.push((name, says, shares, texts, releases));
-                }
+                cases.push(("4 candidates", strong(), shares, texts, releases));
+                cases.push(("21 candidates", many(), shares, texts, releases));
             }
         }
     }
@@ -185,7 +174,7 @@ fn few_public_texts_make_intervals_wide() {
         .into_par_iter()
         .for_each(|(name, says, shares, texts, releases)| {
             let mut rng = PublicRng::new((texts + releases) as u64);
-            let kind = kind(b"packpack", "3");
+            let kind = whole_text(b"packpack", "3");
             let mut tally = Tally::default();
             for _ in 0..populations() {
                 let calibration = public(&says, texts, &mut rng);
@@ -234,16 +223,12 @@ fn known() -> Calibration {
 fn few_releases_make_intervals_wide() {
     let says = sure();
     let calibration = known();
-    let cases: Vec<_> = ["1", "3", "10"]
-        .into_iter()
-        .flat_map(|epsilon| {
-            [[0.7, 0.2, 0.1], [0.95, 0.05, 0.0]]
-                .into_iter()
-                .map(move |shares| (epsilon, shares))
-        })
-        .collect();
+    let mut cases = Vec::new();
+    for epsilon in ["1", "3", "10"] {
+        cases.extend([[0.7, 0.2, 0.1], [0.95, 0.05, 0.0]].map(|shares| (epsilon, shares)));
+    }
     cases.into_par_iter().for_each(|(epsilon, shares)| {
-        let kind = kind(b"packpack", epsilon);
+        let kind = whole_text(b"packpack", epsilon);
         let laws = Laws::new(kind, &calibration).unwrap();
         for releases in sizes([1, 3, 10, 30, 100, 300, 1000]) {
             let mut rng = PublicRng::new(releases as u64);
@@ -253,13 +238,7 @@ fn few_releases_make_intervals_wide() {
             for _ in 0..populations() {
                 let outcomes = released(kind, &says, &shares, releases, &mut rng);
                 let key = outcomes.iter().map(|(a, b)| (*a, *b)).collect();
-                let own = seen.entry(key).or_insert_with(|| {
-                    let sample = Sample {
-                        laws: &laws,
-                        outcomes: &outcomes,
-                    };
-                    labels(&[sample], Confidence::default(), Assumption::Alike).unwrap()
-                });
+                let own = seen.entry(key).or_insert_with(|| alike(&laws, &outcomes));
                 tally.add(&own.shares, own.fit.refuted, &shares);
             }
             let [all, worst, refuted] = tally.print(&format!(
@@ -276,35 +255,27 @@ fn few_releases_make_intervals_wide() {
 #[test]
 fn packs_of_the_same_public_texts_err_alike() {
     let shares = [0.5, 0.3, 0.2];
-    let kinds = [b"packpack", b"pack2222"].map(|pack| kind(pack, "5"));
+    let kinds = [b"packpack", b"pack2222"].map(|pack| whole_text(pack, "5"));
     let mut rng = PublicRng::new(8);
     let (mut tally, mut widths) = (Tally::default(), [0.0; 2]);
     for _ in 0..populations() {
         let calibration = public(&weak(), 60, &mut rng);
         let other = calibration.clone();
         let outcomes = kinds.map(|kind| released(kind, &weak(), &shares, 20_000, &mut rng));
-        let laws = [
-            Laws::new(kinds[0], &calibration).unwrap(),
-            Laws::new(kinds[1], &other).unwrap(),
-        ];
-        let sample = |place: usize| Sample {
-            laws: &laws[place],
-            outcomes: &outcomes[place],
+        let laws = [(kinds[0], &calibration), (kinds[1], &other)]
+            .map(|(kind, texts)| Laws::new(kind, texts).unwrap());
+        let nothing = Outcomes::new();
+        let estimate = |outcomes: [&Outcomes; 2]| {
+            let samples = [0, 1].map(|place| Sample {
+                laws: &laws[place],
+                outcomes: outcomes[place],
+            });
+            labels(&samples, Confidence::default(), Assumption::Alike).unwrap()
         };
-        let both = labels(
-            &[sample(0), sample(1)],
-            Confidence::default(),
-            Assumption::Alike,
-        )
-        .unwrap();
+        let both = estimate([&outcomes[0], &outcomes[1]]);
         tally.add(&both.shares, both.fit.refuted, &shares);
-        let nothing = BTreeMap::new();
-        let empty = |place: usize| Sample {
-            laws: &laws[place],
-            outcomes: &nothing,
-        };
-        let [one, two] = [[sample(0), empty(1)], [empty(0), sample(1)]]
-            .map(|own| labels(&own, Confidence::default(), Assumption::Alike).unwrap());
+        let one = estimate([&outcomes[0], &nothing]);
+        let two = estimate([&nothing, &outcomes[1]]);
         let differences = difference(&one, &two, Confidence::default());
         widths[0] += differences[0].high - differences[0].low;
         widths[1] += one.shares[0].high - one.shares[0].low;

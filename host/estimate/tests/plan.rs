@@ -6,36 +6,22 @@ use std::collections::BTreeMap;
 use rayon::prelude::*;
 use undertone::pack::calibration::Calibration;
 use undertone::release::law::Law;
-use undertone_core::epsilon::Epsilon;
 use undertone_core::release::Mechanism;
-use undertone_core::rng::rand_core::Rng;
 use undertone_core::rng::{PublicRng, below};
 use undertone_core::select::{Ratio, Rule};
 use undertone_estimate::channel::Channel;
 use undertone_estimate::counts::Kind;
-use undertone_estimate::labels::{Assumption, Laws, Sample, labels};
+use undertone_estimate::labels::Laws;
 use undertone_estimate::plan::{Forecast, kinds};
 use undertone_estimate::shares::{Confidence, Share, shares};
 
-const PACK: [u8; 8] = *b"planplan";
-const SURE: Confidence = Confidence {
-    level: 0.95,
-    at_once: false,
-};
+use crate::common::{Outcomes, alike, no_texts, uniform};
 
+const PACK: [u8; 8] = *b"planplan";
 /// Texts of three labels under a pack of `m` candidates, most of them typical of their label.
 fn calibration(m: usize, texts: usize) -> Calibration {
     let mut rng = PublicRng::new(7);
-    let mut own = Calibration {
-        labels: ["red", "green", "blue"].map(str::to_owned).to_vec(),
-        mechanism: Mechanism::Scores,
-        steps: 8,
-        candidates: m,
-        of_texts: Vec::new(),
-        by_source: None,
-        best: Vec::new(),
-        levels: Vec::new(),
-    };
+    let mut own = no_texts(&["red", "green", "blue"], 8, m);
     for text in 0..3 * texts {
         let label = text % 3;
         let said = match below(&mut rng, 10) {
@@ -52,8 +38,19 @@ fn calibration(m: usize, texts: usize) -> Calibration {
     own
 }
 
-fn uniform(rng: &mut PublicRng) -> f64 {
-    (rng.next_u64() >> 11) as f64 * 2f64.powi(-53)
+/// The kinds of releases of a pack of 12 candidates.
+fn all_kinds(epsilon: &str) -> Vec<Kind> {
+    let epsilon = epsilon.parse().unwrap();
+    kinds(PACK, 12, true, Mechanism::Scores, epsilon).unwrap()
+}
+
+/// The shares of best candidates among texts with these shares of labels.
+fn best_of(texts: &Calibration, truth: &[f64; 3]) -> [f64; 12] {
+    let mut best = [0.0; 12];
+    for (text, answer) in texts.best.iter().enumerate() {
+        best[*answer as usize] += truth[text % 3] / (texts.len() / 3) as f64;
+    }
+    best
 }
 
 /// Cumulative probabilities of the outcomes of sentence releases, for each text, if the kind
@@ -83,7 +80,7 @@ fn released(
     truth: &[f64],
     count: usize,
     rng: &mut PublicRng,
-) -> BTreeMap<u32, u64> {
+) -> Outcomes {
     let m = texts.candidates as u32;
     let channel = Channel::new(kind, m).unwrap();
     let mut outcomes = BTreeMap::new();
@@ -139,10 +136,6 @@ fn drawn(texts: &Calibration, each: usize, rng: &mut PublicRng) -> Calibration {
     own
 }
 
-fn epsilon(text: &str) -> Epsilon {
-    text.parse().unwrap()
-}
-
 /// The root mean square over labels and populations, and its forecast.
 fn compare(found: &[Vec<f64>], truth: &[f64], forecast: &[f64]) -> (f64, f64) {
     let square = |own: &Vec<f64>| -> f64 {
@@ -158,8 +151,7 @@ fn compare(found: &[Vec<f64>], truth: &[f64], forecast: &[f64]) -> (f64, f64) {
 fn forecast_errors_of_labels_are_those_of_populations() {
     let truth = [0.6, 0.3, 0.1];
     let texts = calibration(12, 1000);
-    let kinds =
-        ["1", "3"].map(|text| kinds(PACK, 12, true, Mechanism::Scores, epsilon(text)).unwrap());
+    let kinds = ["1", "3"].map(all_kinds);
     // In parallel: each has random numbers of its own.
     kinds.concat().into_par_iter().for_each(|kind| {
         let mut rng = PublicRng::new(11);
@@ -176,13 +168,7 @@ fn forecast_errors_of_labels_are_those_of_populations() {
                     forecast = own.unwrap().errors(count as f64).unwrap();
                 }
                 let laws = Laws::new(kind, &public).unwrap();
-                let sample = Sample {
-                    laws: &laws,
-                    outcomes: &outcomes,
-                };
-                labels(&[sample], Confidence::default(), Assumption::Alike)
-                    .unwrap()
-                    .unbounded
+                alike(&laws, &outcomes).unbounded
             })
             .collect();
         let (found, forecast) = compare(&found, &truth, &forecast);
@@ -198,11 +184,8 @@ fn forecast_errors_of_labels_are_those_of_populations() {
 fn forecast_errors_of_candidates_are_those_of_populations() {
     let truth = [0.6, 0.3, 0.1];
     let texts = calibration(12, 100);
-    let mut best = [0.0; 12];
-    for (text, answer) in texts.best.iter().enumerate() {
-        best[*answer as usize] += truth[text % 3] / 100.0;
-    }
-    for kind in kinds(PACK, 12, true, Mechanism::Scores, epsilon("1")).unwrap() {
+    let best = best_of(&texts, &truth);
+    for kind in all_kinds("1") {
         let forecast = Forecast::of_candidates(kind, 12, &best).unwrap();
         let Some(forecast) = forecast else {
             assert_eq!(kind.mechanism(), Mechanism::Scores);
@@ -231,11 +214,8 @@ fn planned_intervals_are_those_of_estimates() {
     let truth = [0.5, 0.3, 0.2];
     for (each, count) in [(40, 10_000), (400, 10_000), (400, 2000)] {
         let texts = calibration(12, each);
-        let mut best = [0.0; 12];
-        for (text, answer) in texts.best.iter().enumerate() {
-            best[*answer as usize] += truth[text % 3] / each as f64;
-        }
-        for kind in kinds(PACK, 12, true, Mechanism::Scores, epsilon("3")).unwrap() {
+        let best = best_of(&texts, &truth);
+        for kind in all_kinds("3") {
             let mut rng = PublicRng::new(17);
             let outcomes = released(kind, &texts, &laws(kind, &texts), &truth, count, &mut rng);
             let same = |planned: f64, shares: &[Share]| {
@@ -246,17 +226,24 @@ fn planned_intervals_are_those_of_estimates() {
                     "{kind}, {each} texts, {count} devices: {planned} {half}"
                 );
             };
-            let laws = Laws::new(kind, &texts).unwrap();
-            let sample = Sample {
-                laws: &laws,
-                outcomes: &outcomes,
-            };
+            let own = alike(&Laws::new(kind, &texts).unwrap(), &outcomes);
             let forecast = Forecast::of_labels(kind, &texts, &truth).unwrap();
-            let own = labels(&[sample], SURE, Assumption::Alike).unwrap();
-            same(forecast.widest(count as f64, SURE).unwrap(), &own.shares);
+            same(
+                forecast
+                    .widest(count as f64, Confidence::default())
+                    .unwrap(),
+                &own.shares,
+            );
             if let Some(forecast) = Forecast::of_candidates(kind, 12, &best).unwrap() {
-                let own = shares(kind, &outcomes, 12, SURE).unwrap().unwrap();
-                same(forecast.widest(count as f64, SURE).unwrap(), &own.shares);
+                let own = shares(kind, &outcomes, 12, Confidence::default())
+                    .unwrap()
+                    .unwrap();
+                same(
+                    forecast
+                        .widest(count as f64, Confidence::default())
+                        .unwrap(),
+                    &own.shares,
+                );
             }
         }
     }
@@ -266,19 +253,27 @@ fn planned_intervals_are_those_of_estimates() {
 fn devices_are_as_many_as_the_precision_takes() {
     let texts = calibration(12, 400);
     let third = [1.0 / 3.0; 3];
-    for kind in kinds(PACK, 12, true, Mechanism::Scores, epsilon("1")).unwrap() {
+    for kind in all_kinds("1") {
         let forecast = Forecast::of_labels(kind, &texts, &third).unwrap();
-        let devices = forecast.releases(0.08, SURE).unwrap();
+        let devices = forecast.releases(0.08, Confidence::default()).unwrap();
         let devices = devices.expect("it can be reached");
-        let half = forecast.widest(devices as f64, SURE).unwrap();
+        let half = forecast
+            .widest(devices as f64, Confidence::default())
+            .unwrap();
         assert!(half <= 0.08 && half > 0.075, "{kind}: {devices} {half}");
         // The public texts are finitely many.
-        assert_eq!(forecast.releases(1e-4, SURE).unwrap(), None);
+        assert_eq!(
+            forecast.releases(1e-4, Confidence::default()).unwrap(),
+            None
+        );
     }
-    let whole = kinds(PACK, 12, true, Mechanism::Scores, epsilon("1")).unwrap()[1];
+    let whole = all_kinds("1")[1];
     let forecast = Forecast::of_candidates(whole, 12, &[0.1]).unwrap().unwrap();
     let channel = Channel::new(whole, 12).unwrap().unwrap();
-    let devices = forecast.releases(0.01, SURE).unwrap().unwrap() as f64;
+    let devices = forecast
+        .releases(0.01, Confidence::default())
+        .unwrap()
+        .unwrap() as f64;
     let exact = (1.96 * channel.deviation(0.1, 1.0) / 0.01).powi(2);
     assert!(
         devices >= exact && devices < 1.1 * exact,
@@ -289,7 +284,7 @@ fn devices_are_as_many_as_the_precision_takes() {
 #[test]
 fn what_cannot_be_planned_is_refused() {
     let texts = calibration(12, 40);
-    let kind = kinds(PACK, 12, true, Mechanism::Scores, epsilon("1")).unwrap()[0];
+    let kind = all_kinds("1")[0];
     let planned = |shares: &[f64]| Forecast::of_labels(kind, &texts, shares);
     for (shares, problem) in [
         (&[0.5, 0.5][..], "2 shares are guessed for 3 labels"),
@@ -306,11 +301,13 @@ fn what_cannot_be_planned_is_refused() {
             "0 devices release nothing",
         ),
         (
-            forecast.releases(0.0, SURE).unwrap_err(),
+            forecast.releases(0.0, Confidence::default()).unwrap_err(),
             "ask for more than 0",
         ),
         (
-            forecast.releases(f64::NAN, SURE).unwrap_err(),
+            forecast
+                .releases(f64::NAN, Confidence::default())
+                .unwrap_err(),
             "an error of NaN",
         ),
     ] {
@@ -324,7 +321,7 @@ fn what_cannot_be_planned_is_refused() {
         "{error}"
     );
     // A pack without scores has no whole-text releases.
-    let depth = kinds(PACK, 12, true, Mechanism::Depth, epsilon("1")).unwrap();
+    let depth = kinds(PACK, 12, true, Mechanism::Depth, "1".parse().unwrap()).unwrap();
     assert_eq!(depth.len(), 1);
 }
 
@@ -334,13 +331,8 @@ fn what_cannot_be_planned_is_refused() {
 fn labels_of_one_device_are_anything() {
     let texts = calibration(12, 40);
     let outcomes = BTreeMap::from([(3, 1)]);
-    for kind in kinds(PACK, 12, true, Mechanism::Scores, epsilon("1")).unwrap() {
-        let laws = Laws::new(kind, &texts).unwrap();
-        let sample = Sample {
-            laws: &laws,
-            outcomes: &outcomes,
-        };
-        let own = labels(&[sample], Confidence::default(), Assumption::Alike).unwrap();
+    for kind in all_kinds("1") {
+        let own = alike(&Laws::new(kind, &texts).unwrap(), &outcomes);
         for share in &own.shares {
             assert!(share.low < 0.01 && share.high > 0.99, "{kind}: {share:?}");
         }
@@ -353,24 +345,17 @@ fn labels_of_one_device_are_anything() {
 #[test]
 fn a_forged_release_moves_what_is_said() {
     let texts = calibration(12, 100);
-    for kind in kinds(PACK, 12, true, Mechanism::Scores, epsilon("1")).unwrap() {
+    for kind in all_kinds("1") {
         let mut rng = PublicRng::new(3);
         let laws = laws(kind, &texts);
         let outcomes = released(kind, &texts, &laws, &[0.5, 0.3, 0.2], 4000, &mut rng);
         let public = Laws::new(kind, &texts).unwrap();
-        let own = |outcomes: &BTreeMap<u32, u64>| {
-            let sample = Sample {
-                laws: &public,
-                outcomes,
-            };
-            labels(&[sample], Confidence::default(), Assumption::Alike).unwrap()
-        };
-        let before = own(&outcomes);
+        let before = alike(&public, &outcomes);
         let mut farthest: f64 = 0.0;
         for forged in 0..12 {
             let mut outcomes = outcomes.clone();
             *outcomes.entry(forged).or_insert(0) += 1;
-            let after = own(&outcomes);
+            let after = alike(&public, &outcomes);
             for (before, after) in before.unbounded.iter().zip(&after.unbounded) {
                 farthest = farthest.max((before - after).abs());
             }

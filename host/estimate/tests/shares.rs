@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use undertone::error::Result;
-use undertone_core::rng::rand_core::Rng;
 use undertone_core::rng::{PublicRng, below};
 use undertone_estimate::channel::Channel;
 use undertone_estimate::counts::Kind;
@@ -11,11 +10,13 @@ use undertone_estimate::shares::{
     Confidence, Population, Share, Shares, difference, pooled, shares,
 };
 
+use crate::common::{Outcomes, expected, uniform, whole_text};
+
 fn kind(epsilon: &str) -> Kind {
-    Kind::from_fields(*b"packpack", 7, 2, epsilon.parse().unwrap(), 0).unwrap()
+    whole_text(b"packpack", epsilon)
 }
 
-fn of(samples: &[(Kind, &BTreeMap<u32, u64>)], level: f64) -> Result<Shares> {
+fn of(samples: &[(Kind, &Outcomes)], level: f64) -> Result<Shares> {
     let confidence = Confidence {
         level,
         at_once: false,
@@ -23,22 +24,32 @@ fn of(samples: &[(Kind, &BTreeMap<u32, u64>)], level: f64) -> Result<Shares> {
     pooled(samples, 3, confidence).map(|own| own.expect("they are of whole texts"))
 }
 
-/// Expected counts by the kind's channel of texts with these shares, without chance.
-fn expected(kind: Kind, shares: [f64; 4], releases: f64) -> BTreeMap<u32, u64> {
-    let channel = Channel::new(kind, 3).unwrap().unwrap();
-    let of = |share: f64| channel.other() + share * (channel.own() - channel.other());
-    (0..)
-        .zip(shares)
-        .map(|(outcome, share)| (outcome, (releases * of(share)).round() as u64))
-        .collect()
+/// Random numbers: whether an outcome is the text's answer, and which other one it is.
+struct Chance(PublicRng, PublicRng);
+
+impl Chance {
+    /// Adds a release of a text with this answer.
+    fn release(&mut self, channel: &Channel, answer: u32, outcomes: &mut Outcomes) {
+        let outcome = if uniform(&mut self.0) < channel.own() {
+            answer
+        } else {
+            (answer + 1 + below(&mut self.1, 3) as u32) % 4
+        };
+        *outcomes.entry(outcome).or_insert(0) += 1;
+    }
+}
+
+/// Whether an interval has a share inside.
+fn holds(share: &Share, truth: f64) -> bool {
+    share.low <= truth + 1e-9 && truth - 1e-9 <= share.high
 }
 
 #[test]
 fn kinds_count_by_their_releases() {
     let (one, three) = (kind("1"), kind("3"));
     let (a, b) = (
-        expected(one, [0.8, 0.2, 0.0, 0.0], 30_000.0),
-        expected(three, [0.2, 0.2, 0.2, 0.4], 10_000.0),
+        expected(one, &[0.8, 0.2, 0.0, 0.0], 30_000.0),
+        expected(three, &[0.2, 0.2, 0.2, 0.4], 10_000.0),
     );
     let own = of(&[(one, &a), (three, &b)], 0.95).unwrap();
     for (found, truth) in own.unbiased.iter().zip([0.65, 0.2, 0.05, 0.1]) {
@@ -59,7 +70,7 @@ fn kinds_count_by_their_releases() {
 #[test]
 fn a_forged_kind_moves_its_part_and_no_more() {
     let one = kind("1");
-    let honest = expected(one, [0.5, 0.3, 0.2, 0.0], 10_000.0);
+    let honest = expected(one, &[0.5, 0.3, 0.2, 0.0], 10_000.0);
     let forged = BTreeMap::from([(3, 1)]);
     let before = of(&[(one, &honest)], 0.95).unwrap();
     let after = of(&[(one, &honest), (kind("0.000001"), &forged)], 0.95).unwrap();
@@ -120,7 +131,7 @@ fn drawn_sentences_have_the_loss_that_their_places_give() {
         assert!((loss - promised).abs() < 1e-9, "{epsilon} {places}: {loss}");
         let sentences = Population::Sentences(places.try_into().unwrap());
         assert_eq!(Population::of(kind), Some(sentences));
-        let outcomes = expected(kind, [0.5, 0.3, 0.0, 0.2], 1e6);
+        let outcomes = expected(kind, &[0.5, 0.3, 0.0, 0.2], 1e6);
         let own = shares(kind, &outcomes, 3, Confidence::default()).unwrap();
         let own = own.expect("drawn sentences have a channel");
         assert!(own.possible);
@@ -137,7 +148,7 @@ fn drawn_sentences_have_the_loss_that_their_places_give() {
 fn differences_turn_with_their_order() {
     let one = kind("1");
     let [a, b] = [[0.7, 0.3, 0.0, 0.0], [0.4, 0.3, 0.3, 0.0]]
-        .map(|shares| of(&[(one, &expected(one, shares, 20_000.0))], 0.95).unwrap());
+        .map(|shares| of(&[(one, &expected(one, &shares, 20_000.0))], 0.95).unwrap());
     let (there, back) = (difference(&a, &b).unwrap(), difference(&b, &a).unwrap());
     for (there, back) in there.iter().zip(&back) {
         assert!((there.share + back.share).abs() < 1e-12);
@@ -166,7 +177,7 @@ fn tables_share_what_may_be_missed() {
 #[test]
 fn what_no_texts_make_is_said() {
     let one = kind("1");
-    let honest = expected(one, [1.0, 0.0, 0.0, 0.0], 10_000.0);
+    let honest = expected(one, &[1.0, 0.0, 0.0, 0.0], 10_000.0);
     assert!(of(&[(one, &honest)], 0.95).unwrap().possible);
     let forged = BTreeMap::from([(0, 5_000), (1, 5_000), (2, 1_000)]);
     assert!(!of(&[(one, &forged)], 0.95).unwrap().possible);
@@ -184,9 +195,7 @@ fn intervals_of_several_kinds_cover() {
     let truth: Vec<f64> = (0..4)
         .map(|answer| (900.0 * kinds[0].2[answer] + 300.0 * kinds[1].2[answer]) / 1200.0)
         .collect();
-    let mut rng = PublicRng::new(17);
-    let mut uniform = move || (rng.next_u64() >> 11) as f64 * 2f64.powi(-53);
-    let mut other = PublicRng::new(18);
+    let mut chance = Chance(PublicRng::new(17), PublicRng::new(18));
     let (mut covered, mut of_difference, populations) = (0, 0, 400);
     for _ in 0..populations {
         let mut samples = Vec::new();
@@ -197,12 +206,7 @@ fn intervals_of_several_kinds_cover() {
             // The texts are fixed: only releases are drawn.
             for (answer, share) in (0..).zip(shares) {
                 for _ in 0..(share * f64::from(releases)).round() as u32 {
-                    let outcome = if uniform() < channel.own() {
-                        answer
-                    } else {
-                        (answer + 1 + below(&mut other, 3) as u32) % 4
-                    };
-                    *outcomes.entry(outcome).or_insert(0) += 1;
+                    chance.release(&channel, answer, &mut outcomes);
                 }
             }
             samples.push((kind, outcomes));
@@ -210,15 +214,13 @@ fn intervals_of_several_kinds_cover() {
         let both: Vec<_> = samples.iter().map(|(kind, own)| (*kind, own)).collect();
         let own = of(&both, 0.95).unwrap();
         assert!(own.possible);
-        let holds = |share: &Share, truth: f64| {
-            usize::from(share.low <= truth + 1e-12 && truth - 1e-12 <= share.high)
-        };
         for (share, truth) in own.shares.iter().zip(&truth) {
-            covered += holds(share, *truth);
+            covered += usize::from(holds(share, *truth));
         }
         let [a, b] = [&both[..1], &both[1..]].map(|own| of(own, 0.95).unwrap());
         for (answer, share) in difference(&a, &b).unwrap().iter().enumerate() {
-            of_difference += holds(share, kinds[1].2[answer] - kinds[0].2[answer]);
+            let truth = kinds[1].2[answer] - kinds[0].2[answer];
+            of_difference += usize::from(holds(share, truth));
         }
     }
     let all = 4 * populations;
@@ -230,19 +232,15 @@ fn intervals_of_several_kinds_cover() {
 #[test]
 fn differences_allow_for_what_is_unknown() {
     let (good, bad) = (kind("5"), kind("0.05"));
-    let half = expected(good, [0.5, 0.5, 0.0, 0.0], 15_000.0);
+    let half = expected(good, &[0.5, 0.5, 0.0, 0.0], 15_000.0);
     // So few releases that they are off by more than half of everything.
-    let one = expected(bad, [1.0, 0.0, 0.0, 0.0], 1000.0);
-    let other = expected(bad, [0.0, 1.0, 0.0, 0.0], 1000.0);
+    let one = expected(bad, &[1.0, 0.0, 0.0, 0.0], 1000.0);
+    let other = expected(bad, &[0.0, 1.0, 0.0, 0.0], 1000.0);
     let part = 1000.0 / 16_000.0;
     let [a, b] = [one, other].map(|own| of(&[(good, &half), (bad, &own)], 0.95).unwrap());
     let found = difference(&a, &b).unwrap();
     for (answer, truth) in [-part, part, 0.0, 0.0].into_iter().enumerate() {
-        assert!(
-            found[answer].low <= truth && truth <= found[answer].high,
-            "{truth}: {:?}",
-            found[answer]
-        );
+        assert!(holds(&found[answer], truth), "{truth}: {found:?}");
     }
     // The opposite difference is the same with opposite sign.
     for (there, back) in found.iter().zip(difference(&b, &a).unwrap()) {
@@ -274,9 +272,7 @@ fn a_forged_kind_spoils_nothing_among_equals() {
 /// from symmetric.
 #[test]
 fn intervals_of_many_small_kinds_cover() {
-    let mut rng = PublicRng::new(19);
-    let mut uniform = move || (rng.next_u64() >> 11) as f64 * 2f64.powi(-53);
-    let mut other = PublicRng::new(20);
+    let mut chance = Chance(PublicRng::new(19), PublicRng::new(20));
     let shares = [0.95, 0.05, 0.0, 0.0];
     for (first, count, releases) in [(4.0, 200, 3), (3.0, 100, 1), (3.0, 100, 10)] {
         let kinds: Vec<(Kind, Channel)> = (0..count)
@@ -296,21 +292,14 @@ fn intervals_of_many_small_kinds_cover() {
                     text += shares[1];
                     let answer = u32::from(text >= 1.0);
                     text -= f64::from(answer);
-                    let outcome = if uniform() < channel.own() {
-                        answer
-                    } else {
-                        (answer + 1 + below(&mut other, 3) as u32) % 4
-                    };
-                    *outcomes.entry(outcome).or_insert(0) += 1;
+                    chance.release(channel, answer, &mut outcomes);
                 }
                 samples.push((*kind, outcomes));
             }
             let samples: Vec<_> = samples.iter().map(|(kind, own)| (*kind, own)).collect();
             let own = of(&samples, 0.95).unwrap();
             for (answer, own) in own.shares.iter().enumerate() {
-                let truth = shares[answer];
-                let covers = own.low <= truth + 1e-9 && truth - 1e-9 <= own.high;
-                missed[answer] += usize::from(!covers);
+                missed[answer] += usize::from(!holds(own, shares[answer]));
             }
         }
         println!("{count} kinds of {releases}: missed {missed:?} of {populations}");

@@ -3,26 +3,17 @@
 use std::collections::BTreeMap;
 
 use undertone::pack::calibration::{BySource, Calibration};
-use undertone_core::release::Mechanism;
-use undertone_estimate::channel::Channel;
 use undertone_estimate::counts::Kind;
 use undertone_estimate::labels::{Assumption, Labels, Laws, Sample, labels};
 use undertone_estimate::plan::Forecast;
 use undertone_estimate::shares::Confidence;
 
+use crate::common::{alike, expected, no_texts, whole_text};
+
 /// Texts of two labels and their best candidates: for each source, 100 texts of each label, and how
 /// many of them the pack gets right.
 fn texts(right: &[usize]) -> (Calibration, Vec<u32>) {
-    let mut own = Calibration {
-        labels: vec!["garden".to_owned(), "music".to_owned()],
-        mechanism: Mechanism::Scores,
-        steps: 1,
-        candidates: 2,
-        of_texts: Vec::new(),
-        best: Vec::new(),
-        levels: Vec::new(),
-        by_source: None,
-    };
+    let mut own = no_texts(&["garden", "music"], 1, 2);
     let mut sources = Vec::new();
     for (source, right) in (0..).zip(right) {
         for label in 0..2 {
@@ -54,30 +45,18 @@ fn public(right: Option<&[usize]>) -> Calibration {
     own
 }
 
-fn kind(mechanism: u8, rule: u8) -> Kind {
-    Kind::from_fields([0; 8], mechanism, rule, "3".parse().unwrap(), 0).unwrap()
+fn kind() -> Kind {
+    whole_text(&[0; 8], "3")
 }
 
 /// Estimates from 20,000 releases of texts of which `right` are right, 7 of 10 with the first
 /// label.
 fn estimate(public: &Calibration, right: f64, assumption: Assumption) -> Labels {
-    let kind = kind(7, 2);
-    let channel = Channel::new(kind, 2).unwrap().unwrap();
-    let best = [
-        0.7 * right + 0.3 * (1.0 - right),
-        0.7 * (1.0 - right) + 0.3 * right,
-        0.0,
-    ];
-    let outcomes: BTreeMap<u32, u64> = (0..)
-        .zip(best)
-        .map(|(outcome, share)| {
-            let likely = channel.other() + share * (channel.own() - channel.other());
-            (outcome, (20_000.0 * likely).round() as u64)
-        })
-        .collect();
-    let laws = Laws::new(kind, public).unwrap();
+    let first = 0.7 * right + 0.3 * (1.0 - right);
+    let second = 0.7 * (1.0 - right) + 0.3 * right;
+    let outcomes = expected(kind(), &[first, second, 0.0], 20_000.0);
     let sample = Sample {
-        laws: &laws,
+        laws: &Laws::new(kind(), public).unwrap(),
         outcomes: &outcomes,
     };
     labels(&[sample], Confidence::default(), assumption).unwrap()
@@ -119,7 +98,7 @@ fn equal_sources_cost_nothing() {
 fn a_plan_allows_for_other_sources() {
     let sources = public(Some(&[69, 73, 77, 81]));
     let half = |public: &Calibration| {
-        let plan = Forecast::of_labels(kind(7, 2), public, &[0.7, 0.3]).unwrap();
+        let plan = Forecast::of_labels(kind(), public, &[0.7, 0.3]).unwrap();
         plan.widest(20_000.0, Confidence::default()).unwrap()
     };
     let own = estimate(&sources, 0.75, Assumption::OtherSources);
@@ -140,13 +119,9 @@ fn without_degrees_of_freedom_nothing_is_tested() {
     assert_eq!(whole.fit.freedom, 1);
     let test = whole.fit.test.unwrap();
     assert!(test.noticeable > 0.0 && test.noticeable < 0.1, "{test:?}");
-    let laws = Laws::new(kind(2, 1), &public).unwrap();
-    let outcomes = BTreeMap::from([(0, 9_000), (1, 11_000)]);
-    let sample = Sample {
-        laws: &laws,
-        outcomes: &outcomes,
-    };
-    let own = labels(&[sample], Confidence::default(), Assumption::Alike).unwrap();
+    let scores = Kind::from_fields([0; 8], 2, 1, kind().epsilon(), 0).unwrap();
+    let laws = Laws::new(scores, &public).unwrap();
+    let own = alike(&laws, &BTreeMap::from([(0, 9_000), (1, 11_000)]));
     assert_eq!((own.fit.freedom, own.fit.test), (0, None));
 }
 
