@@ -44,78 +44,60 @@ impl Rows {
     /// Adds a column whose values have at most `level` definition levels. None if a page has no
     /// dictionary or a value is missing.
     pub(super) fn add(&mut self, pages: &mut dyn PageReader, level: i16) -> Option<Entries> {
-        let Page::DictionaryPage {
-            buf,
-            num_values,
-            encoding,
-            ..
-        } = pages.get_next_page().ok()??
-        else {
+        let page = pages.get_next_page().ok()??;
+        let is_plain = matches!(
+            page.encoding(),
+            Encoding::PLAIN | Encoding::PLAIN_DICTIONARY
+        );
+        if !matches!(page, Page::DictionaryPage { .. }) || !is_plain {
             return None;
-        };
+        }
         let entries = Entries {
-            bytes: ByteArray::from(buf),
-            count: usize::try_from(num_values).ok()?,
+            bytes: ByteArray::from(page.buffer().clone()),
+            count: usize::try_from(page.num_values()).ok()?,
         };
         // An entry has a byte at least, or a page of nothing could claim billions of them.
         if entries.count > entries.bytes.len() {
             return None;
         }
-        if !matches!(encoding, Encoding::PLAIN | Encoding::PLAIN_DICTIONARY) {
-            return None;
-        }
-        let count = u64::from(num_values);
+        let count = u64::from(page.num_values());
         let all = self.stride.checked_mul(count.max(1))?;
         let mut keys = self.keys.iter_mut();
         let stride = self.stride;
         while let Some(page) = pages.get_next_page().ok()? {
-            let (buf, values, encoding) = match &page {
+            let values = page.num_values();
+            let buf = match &page {
+                Page::DataPage { buf, .. } if level == 0 => &buf[..],
                 Page::DataPage {
                     buf,
-                    num_values,
-                    encoding,
-                    def_level_encoding,
+                    def_level_encoding: Encoding::RLE,
                     ..
-                } => {
-                    let buf = match level {
-                        0 => &buf[..],
-                        _ if *def_level_encoding == Encoding::RLE => {
-                            after_levels(buf, level, *num_values)?
-                        }
-                        _ => return None,
-                    };
-                    (buf, *num_values, *encoding)
-                }
+                } => after_levels(buf, level, values)?,
                 Page::DataPageV2 {
                     buf,
-                    num_values,
-                    encoding,
                     num_nulls: 0,
                     def_levels_byte_len,
                     rep_levels_byte_len: 0,
                     ..
-                } => {
-                    let levels = usize::try_from(*def_levels_byte_len).ok()?;
-                    (buf.get(levels..)?, *num_values, *encoding)
-                }
+                } => buf.get(usize::try_from(*def_levels_byte_len).ok()?..)?,
                 _ => return None,
             };
             if !matches!(
-                encoding,
+                page.encoding(),
                 Encoding::RLE_DICTIONARY | Encoding::PLAIN_DICTIONARY
             ) {
                 return None;
             }
             let (width, packed) = buf.split_first()?;
             let mut inside = true;
-            let full = unpack(packed, *width, values, |number, times| {
+            unpack(packed, *width, values, |number, times| {
                 inside &= u64::from(number) < count;
                 let add = u64::from(number).wrapping_mul(stride);
                 for key in keys.by_ref().take(times) {
                     *key = key.wrapping_add(add);
                 }
-            });
-            if !full || !inside {
+            })?;
+            if !inside {
                 return None;
             }
         }
@@ -169,50 +151,43 @@ fn after_levels(buf: &[u8], level: i16, values: u32) -> Option<&[u8]> {
     let wanted = u32::try_from(level).ok()?;
     let width = 32 - wanted.leading_zeros();
     let mut there = true;
-    let full = unpack(levels, width as u8, values, |found, _| {
+    unpack(levels, width as u8, values, |found, _| {
         there &= found == wanted
-    });
-    (full && there).then_some(rest)
+    })?;
+    there.then_some(rest)
 }
 
 /// Decodes integers of `width` bits in Parquet's hybrid of runs and packed groups of eight, and
-/// calls `each` with an integer and its number of repetitions. False if there are fewer than
+/// calls `each` with an integer and its number of repetitions. None if there are fewer than
 /// `wanted`.
-fn unpack(mut bytes: &[u8], width: u8, wanted: u32, mut each: impl FnMut(u32, usize)) -> bool {
+fn unpack(
+    mut bytes: &[u8],
+    width: u8,
+    wanted: u32,
+    mut each: impl FnMut(u32, usize),
+) -> Option<()> {
     let width = usize::from(width);
     if width > 32 {
-        return false;
+        return None;
     }
     let mask = (1u64 << width) - 1;
     let mut left = wanted as usize;
     while left > 0 {
-        let Some(header) = varint(&mut bytes) else {
-            return false;
-        };
+        let header = varint(&mut bytes)?;
         let length = (header >> 1) as usize;
+        let count;
         if header & 1 == 0 {
-            let Some((value, rest)) = bytes.split_at_checked(width.div_ceil(8)) else {
-                return false;
-            };
-            bytes = rest;
-            let value = value
-                .iter()
-                .rev()
-                .fold(0, |all, byte| all << 8 | u32::from(*byte));
-            let times = length.min(left);
-            each(value, times);
-            left -= times;
-            if length == 0 {
-                return false;
-            }
+            let value = bytes.split_off(..width.div_ceil(8))?.iter().rev();
+            let value = value.fold(0, |all, byte| all << 8 | u32::from(*byte));
+            count = length.min(left);
+            each(value, count);
         } else {
             let packed = length.saturating_mul(width);
             // The last group of a page may be cut off.
-            let (group, rest) = bytes.split_at(packed.min(bytes.len()));
-            bytes = rest;
-            let count = left.min(length.saturating_mul(8));
-            if count.saturating_mul(width) > group.len() * 8 || count == 0 {
-                return false;
+            let group = bytes.split_off(..packed.min(bytes.len()))?;
+            count = left.min(length.saturating_mul(8));
+            if count.saturating_mul(width) > group.len() * 8 {
+                return None;
             }
             let (mut held, mut bits, mut next) = (0u64, 0, group.iter());
             for _ in 0..count {
@@ -224,17 +199,19 @@ fn unpack(mut bytes: &[u8], width: u8, wanted: u32, mut each: impl FnMut(u32, us
                 held >>= width;
                 bits -= width;
             }
-            left -= count;
         }
+        if count == 0 {
+            return None;
+        }
+        left -= count;
     }
-    true
+    Some(())
 }
 
 fn varint(bytes: &mut &[u8]) -> Option<u32> {
     let mut value = 0;
     for shift in [0, 7, 14, 21, 28] {
-        let (byte, rest) = bytes.split_first()?;
-        *bytes = rest;
+        let byte = bytes.split_off_first()?;
         value |= u32::from(byte & 0x7f) << shift;
         if byte & 0x80 == 0 {
             return Some(value);
@@ -249,10 +226,10 @@ mod tests {
 
     fn all(bytes: &[u8], width: u8, wanted: u32) -> Option<Vec<u32>> {
         let mut found = Vec::new();
-        let full = unpack(bytes, width, wanted, |value, times| {
+        unpack(bytes, width, wanted, |value, times| {
             found.extend(std::iter::repeat_n(value, times));
-        });
-        full.then_some(found)
+        })?;
+        Some(found)
     }
 
     /// The example of the specification: 0 to 7 in three bits each.
