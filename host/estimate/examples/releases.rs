@@ -11,10 +11,10 @@ use std::sync::Arc;
 
 use parquet::basic::Compression;
 use parquet::data_type::{
-    ByteArray, ByteArrayType, FixedLenByteArray, FixedLenByteArrayType, Int32Type,
+    ByteArray, ByteArrayType, DataType, FixedLenByteArray, FixedLenByteArrayType, Int32Type,
 };
 use parquet::file::properties::WriterProperties;
-use parquet::file::writer::SerializedFileWriter;
+use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::parser::parse_message_type;
 
 /// Rows of a row group, as DuckDB writes them.
@@ -96,6 +96,16 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
+/// Writes the next column.
+fn column<T: DataType>(
+    group: &mut SerializedRowGroupWriter<'_, impl Write + Send>,
+    values: &[T::T],
+) -> Result<(), Box<dyn std::error::Error>> {
+    let mut column = group.next_column()?.ok_or("the schema has three columns")?;
+    column.typed::<T>().write_batch(values, None, None)?;
+    Ok(column.close()?)
+}
+
 fn parquet(
     file: &mut (impl Write + Send),
     numbers: &mut Numbers,
@@ -120,19 +130,9 @@ fn parquet(
             countries.push(ByteArray::from(numbers.country()));
         }
         let mut group = writer.next_row_group()?;
-        let mut column = group.next_column()?.ok_or("the schema has three columns")?;
-        column
-            .typed::<FixedLenByteArrayType>()
-            .write_batch(&releases, None, None)?;
-        column.close()?;
-        let mut column = group.next_column()?.ok_or("the schema has three columns")?;
-        column.typed::<Int32Type>().write_batch(&days, None, None)?;
-        column.close()?;
-        let mut column = group.next_column()?.ok_or("the schema has three columns")?;
-        column
-            .typed::<ByteArrayType>()
-            .write_batch(&countries, None, None)?;
-        column.close()?;
+        column::<FixedLenByteArrayType>(&mut group, &releases)?;
+        column::<Int32Type>(&mut group, &days)?;
+        column::<ByteArrayType>(&mut group, &countries)?;
         group.close()?;
     }
     writer.close()?;
