@@ -93,7 +93,7 @@ impl Table {
     /// # Panics
     /// If it has more or fewer cells than the table has columns.
     pub fn row(&mut self, cells: Vec<Cell>) {
-        self.append("", &cells);
+        self.row_marked(false, cells);
     }
 
     /// Appends a row that stands out if `marked`.
@@ -101,11 +101,8 @@ impl Table {
     /// # Panics
     /// If it has more or fewer cells than the table has columns.
     pub fn row_marked(&mut self, marked: bool, cells: Vec<Cell>) {
-        self.append(if marked { " class=\"marked\"" } else { "" }, &cells);
-    }
-
-    fn append(&mut self, class: &str, cells: &[Cell]) {
         assert_eq!(cells.len(), self.texts.len(), "one cell for each column");
+        let class = if marked { " class=\"marked\"" } else { "" };
         self.rows += &format!("<tr{class}>");
         for (place, (cell, text)) in cells.iter().zip(&self.texts).enumerate() {
             let tag = if place == 0 { "th" } else { "td" };
