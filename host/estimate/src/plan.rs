@@ -41,34 +41,20 @@ pub fn kinds(
     // The best candidate requires scores.
     if sentences_by == Mechanism::Scores {
         for method in [Method::WholeText, Method::Projective] {
-            kinds.push(document_kind(
-                pack,
-                candidates,
-                has_nothing_known,
-                method,
-                epsilon,
-            )?);
+            let kind = whole_text_kind(pack, candidates, has_nothing_known, method, epsilon)?;
+            kinds.push(kind);
         }
     }
     Ok(kinds)
 }
 
-/// The kind of releases that reservoirs with a pack make by a method for the whole text.
+/// The kind of releases by a method for the whole text. `has_nothing_known`: whether that is an
+/// outcome, as it always is for reservoirs.
 ///
 /// # Errors
 /// [`ErrorKind::Input`](undertone::error::ErrorKind::Input) for sentence releases, and if there are
 /// too many candidates for points.
-pub fn whole_text_kind(
-    pack: [u8; 8],
-    candidates: u32,
-    method: Method,
-    epsilon: Epsilon,
-) -> Result<Kind> {
-    document_kind(pack, candidates, true, method, epsilon)
-}
-
-/// As [`whole_text_kind`], for documents, whose outcomes may be candidates only.
-fn document_kind(
+pub(crate) fn whole_text_kind(
     pack: [u8; 8],
     candidates: u32,
     has_nothing_known: bool,

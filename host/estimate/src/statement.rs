@@ -143,7 +143,7 @@ impl Statement {
             settings.devices,
             settings.window,
         )?;
-        let kind = whole_text_kind(pack.id(), candidates, method, epsilon)?;
+        let kind = whole_text_kind(pack.id(), candidates, true, method, epsilon)?;
         let channel = Channel::new(kind, candidates)?;
         let terms = Terms {
             version: Terms::VERSION,

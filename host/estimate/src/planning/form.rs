@@ -200,24 +200,25 @@ fn planned(
     let outcomes = law.question.outcomes;
     let shares = vec![1.0 / f64::from(outcomes); outcomes as usize];
     let forecast = Forecast::of_candidates(law.kind, outcomes - 1, &shares)?;
-    // Fewer than one release is answered by a guess.
-    let half = |devices: u64| -> Result<f64> {
-        let releases = devices as f64 * law.drawn;
-        match &forecast {
-            Some(own) if releases >= 1.0 => Ok(own.widest(releases, confidence)?.min(1.0)),
-            _ => Ok(1.0),
-        }
-    };
-    let needed = match &forecast {
-        Some(own) if law.drawn > 0.0 => own.releases(within, confidence)?,
-        _ => None,
+    let forecast = forecast.expect("answers have a channel");
+    let needed = if law.drawn > 0.0 {
+        forecast.releases(within, confidence)?
+    } else {
+        None
     };
     let needed = needed.map(|releases| rounded_up(releases as f64 / law.drawn));
     let shape = law.channel.geometry().map(|geometry| geometry.shape());
     let precision = devices.iter().map(|devices| {
+        // Fewer than one release is answered by a guess.
+        let releases = *devices as f64 * law.drawn;
+        let half = if releases >= 1.0 {
+            forecast.widest(releases, confidence)?
+        } else {
+            1.0
+        };
         Ok(Precision {
             devices: *devices,
-            within: half(*devices)?,
+            within: half.min(1.0),
         })
     });
     Ok(Planned {

@@ -265,7 +265,7 @@ fn narrowest(
     epsilon: Epsilon,
 ) -> Result<(f64, Method, Kind)> {
     let of = |method| -> Result<_> {
-        let kind = whole_text_kind(pack, shares.len() as u32, method, epsilon)?;
+        let kind = whole_text_kind(pack, shares.len() as u32, true, method, epsilon)?;
         let half = forecast(kind, shares)?.widest(releases, Confidence::default())?;
         Ok((half.min(1.0), method, kind))
     };
