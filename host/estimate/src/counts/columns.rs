@@ -1,7 +1,6 @@
 //! Releases in Parquet.
 
 use std::collections::HashMap;
-use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use parquet::basic::Type;
@@ -9,16 +8,15 @@ use parquet::errors::ParquetError;
 use parquet::file::reader::{FileReader, RowGroupReader, SerializedFileReader};
 use undertone::error::Result;
 use undertone::files::fields::no_such_field;
-use undertone::progress::Progress;
 use undertone::release::lines::BadLine;
 use undertone_core::release::Release;
 use undertone_tables::columns::{Form, Pages, Values, open, place, problem, said, unusable};
 
-use super::counter::Thread;
+use super::counter::{Input, Thread};
 use super::dictionary::{Entries, Rows};
 use super::tally::Refused;
-use super::turns::{Aside, Part, in_turns};
-use super::{Expected, LONGEST_VALUE, Reason};
+use super::turns::{Part, in_turns};
+use super::{LONGEST_VALUE, Reason};
 
 const RELEASE: &str = "release";
 
@@ -139,19 +137,21 @@ impl Column {
 /// State of one thread.
 struct State<'a> {
     thread: Thread<'a>,
-    file: SerializedFileReader<Pages>,
     /// The indices of slices by the bytes of their values.
     slices: HashMap<Vec<u8>, usize>,
+    /// Buffer for the bytes of a slice.
+    key: Vec<u8>,
 }
 
 /// Counts the column `release` of a Parquet file, by other columns.
-pub(crate) fn count<'a>(
-    path: &Path,
-    expected: &'a Expected,
-    by: &[String],
-    aside: Option<Aside<'_>>,
-    progress: &Progress,
-) -> Result<Vec<Thread<'a>>> {
+pub(crate) fn count<'a>(input: Input<'a>) -> Result<Vec<Thread<'a>>> {
+    let Input {
+        path,
+        expected,
+        by,
+        aside,
+        progress,
+    } = input;
     let file = open(path)?;
     let schema = file.metadata().file_metadata().schema_descr();
     let wanted = |name: &str| {
@@ -181,29 +181,26 @@ pub(crate) fn count<'a>(
         rows = rows.saturating_add(u64::try_from(group.num_rows()).unwrap_or(0));
     }
     let start = || {
-        Ok(State {
+        let state = State {
             thread: Thread::new(expected),
-            file: open(path)?,
             slices: HashMap::new(),
-        })
+            key: Vec::new(),
+        };
+        Ok((state, open(path)?))
     };
     let groups = AtomicUsize::new(0);
     let next = || {
         let index = groups.fetch_add(1, Ordering::Relaxed);
         Ok((index < firsts.len()).then_some((index as u64, index)))
     };
-    let work = |state: &mut State<'a>, index: usize, aside: &mut Part<'_, '_>| {
-        let State {
-            thread,
-            file,
-            slices,
-        } = state;
+    type Work<'a> = (State<'a>, SerializedFileReader<Pages>);
+    let work = |(state, file): &mut Work<'a>, index: usize, aside: &mut Part<'_, '_>| {
         let group = file.get_row_group(index).map_err(problem(path))?;
         let column =
             |place: usize| Column::open(&*group, place).map_err(|problem| unusable(path, &problem));
         let places = [&[release], &by_places[..]].concat();
         if let Some(mut batch) = Batch::of_entries(&*group, &places, by)
-            && batch.count_entries(thread, slices)?
+            && batch.count_entries(state)?
         {
             progress.advance(batch.rows);
             return Ok(());
@@ -225,8 +222,8 @@ pub(crate) fn count<'a>(
                 return Ok(());
             }
             for row in 0..rows {
-                if let Err(refused) = batch.count(row, thread, slices) {
-                    thread.reject(refused, first + row as u64 + 1)?;
+                if let Err(refused) = batch.count(row, state) {
+                    state.thread.reject(refused, first + row as u64 + 1)?;
                     aside.push(|| batch.line(row))?;
                 }
             }
@@ -235,7 +232,7 @@ pub(crate) fn count<'a>(
         }
     };
     let states = in_turns(next, aside, start, work)?;
-    Ok(states.into_iter().map(|state| state.thread).collect())
+    Ok(states.into_iter().map(|(state, _)| state.thread).collect())
 }
 
 /// Some rows of a row group, or the combinations of dictionary entries in it.
@@ -285,13 +282,9 @@ impl<'n> Batch<'n> {
 
     /// Counts combinations. Returns false and counts nothing if one is rejected, because rejects
     /// require a look at each row.
-    fn count_entries(
-        &mut self,
-        thread: &mut Thread<'_>,
-        slices: &mut HashMap<Vec<u8>, usize>,
-    ) -> Result<bool> {
+    fn count_entries(&mut self, state: &mut State<'_>) -> Result<bool> {
         // Check each entry once, however many combinations it has.
-        let tally = &thread.tally;
+        let tally = &state.thread.tally;
         let good = self.releases.entries_are(|row| {
             let record = self.record(row);
             record.is_ok_and(|record| tally.check(&record).is_ok())
@@ -311,14 +304,14 @@ impl<'n> Batch<'n> {
             let counted = self.record(row).map_err(Refused::from).and_then(|record| {
                 let slice = match last {
                     Some((before, slice)) if same(before) => slice,
-                    _ => self.place_of_slice(row, &record, thread, slices)?,
+                    _ => self.slice(row, &record, state)?,
                 };
                 last = Some((row, slice));
-                thread.tally.count(slice, &record, *times)
+                state.thread.tally.count(slice, &record, *times)
             });
             // Nothing is rejected any more, but a limit may be exceeded.
             if let Err(refused) = counted {
-                thread.reject(refused, 0)?;
+                state.thread.reject(refused, 0)?;
             }
         }
         Ok(true)
@@ -337,15 +330,10 @@ impl<'n> Batch<'n> {
 
     /// Counts a row.
     #[inline(always)]
-    fn count(
-        &self,
-        row: usize,
-        thread: &mut Thread<'_>,
-        slices: &mut HashMap<Vec<u8>, usize>,
-    ) -> Result<(), Refused> {
+    fn count(&self, row: usize, state: &mut State<'_>) -> Result<(), Refused> {
         let record = self.record(row)?;
-        let slice = self.place_of_slice(row, &record, thread, slices)?;
-        thread.tally.count(slice, &record, 1)
+        let slice = self.slice(row, &record, state)?;
+        state.thread.tally.count(slice, &record, 1)
     }
 
     #[inline(always)]
@@ -366,38 +354,26 @@ impl<'n> Batch<'n> {
 
     /// The index of a row's slice.
     #[inline(always)]
-    fn place_of_slice(
-        &self,
-        row: usize,
-        record: &[u8; Release::BYTES],
-        thread: &mut Thread<'_>,
-        slices: &mut HashMap<Vec<u8>, usize>,
-    ) -> Result<usize, Refused> {
-        if self.values.is_empty() {
-            Ok(thread.tally.no_slice())
-        } else {
-            self.slice(row, record, thread, slices)
-        }
-    }
-
     fn slice(
         &self,
         row: usize,
         record: &[u8; Release::BYTES],
-        thread: &mut Thread<'_>,
-        slices: &mut HashMap<Vec<u8>, usize>,
+        state: &mut State<'_>,
     ) -> Result<usize, Refused> {
-        thread.key.clear();
-        for column in &self.values {
-            column.key(row, &mut thread.key);
+        if self.values.is_empty() {
+            return Ok(state.thread.tally.no_slice());
         }
-        if let Some(place) = slices.get(&thread.key) {
+        state.key.clear();
+        for column in &self.values {
+            column.key(row, &mut state.key);
+        }
+        if let Some(place) = state.slices.get(&state.key) {
             return Ok(*place);
         }
         let texts = self.values.iter().map(|column| column.text(row));
         let texts = texts.collect::<Result<Vec<_>, _>>()?;
-        let place = thread.tally.slice(&texts, record)?;
-        slices.insert(thread.key.clone(), place);
+        let place = state.thread.tally.slice(&texts, record)?;
+        state.slices.insert(state.key.clone(), place);
         Ok(place)
     }
 

@@ -87,11 +87,19 @@ pub struct Counter {
     started: bool,
 }
 
+/// An input, and how it is counted.
+pub(crate) struct Input<'i> {
+    pub(crate) path: &'i Path,
+    pub(crate) expected: &'i Expected,
+    /// The fields or columns of slices.
+    pub(crate) by: &'i [String],
+    pub(crate) aside: Option<Aside<'i>>,
+    pub(crate) progress: &'i Progress,
+}
+
 /// Counts of one thread.
 pub(crate) struct Thread<'a> {
     pub(crate) tally: Tally<'a>,
-    /// Buffer for the bytes of a slice.
-    pub(crate) key: Vec<u8>,
     pub(crate) rejected: Rejected,
 }
 
@@ -99,7 +107,6 @@ impl<'a> Thread<'a> {
     pub(crate) fn new(expected: &'a Expected) -> Self {
         Self {
             tally: Tally::new(expected),
-            key: Vec::new(),
             rejected: Rejected::default(),
         }
     }
@@ -179,9 +186,7 @@ impl Counter {
                 self.stream(path, file, format)
             }
             Format::Parquet if !file::is_counts(path)? => {
-                self.threads(path, |expected, by, aside, progress| {
-                    guarded(path, || columns::count(path, expected, by, aside, progress))
-                })
+                self.threads(path, |input| guarded(path, || columns::count(input)))
             }
             Format::Csv => {
                 let names = undertone_tables::names_of(path, Form::Csv)?.unwrap_or_default();
@@ -199,7 +204,7 @@ impl Counter {
                 }
                 // Columns of empty cells are there, though no line has the field.
                 let lines = undertone_tables::releases_of(path, Form::Csv, None)?;
-                self.lines(path, lines, false)
+                self.threads(path, |input| lines::count(input, lines, false))
             }
             Format::Parquet | Format::Counts => self.add(path, &Counts::read(path)?),
         }
@@ -217,7 +222,10 @@ impl Counter {
         format: Format,
     ) -> Result<()> {
         match format {
-            Format::Lines => self.lines(name, Lines::new(name, source)?, true),
+            Format::Lines => {
+                let lines = Lines::new(name, source)?;
+                self.threads(name, |input| lines::count(input, lines, true))
+            }
             Format::Raw => {
                 if !self.counts.slices().is_empty() {
                     return Err(Error::argument(format!(
@@ -228,9 +236,7 @@ impl Counter {
                     )));
                 }
                 let source = unpacked(source).map_err(Error::io("read", name))?;
-                self.threads(name, |expected, _, aside, progress| {
-                    raw::count(name, source, expected, aside, progress)
-                })
+                self.threads(name, |input| raw::count(input, source))
             }
             Format::Parquet | Format::Csv | Format::Counts => Err(Error::argument(
                 "Parquet, CSV and counts cannot be read from standard input; save them in a file \
@@ -249,8 +255,8 @@ impl Counter {
         name: &Path,
         records: impl Iterator<Item = (&'r [u8; Release::BYTES], &'r [String])>,
     ) -> Result<()> {
-        self.threads(name, |expected, _, _, progress| {
-            let mut thread = Thread::new(expected);
+        self.threads(name, |input| {
+            let mut thread = Thread::new(input.expected);
             for (number, (record, values)) in (1..).zip(records) {
                 if values.iter().any(|value| value.len() > LONGEST_VALUE) {
                     thread.rejected.add(Reason::LongValue, 1, number, None);
@@ -258,39 +264,29 @@ impl Counter {
                     thread.count(values, record, number)?;
                 }
                 if number % STEP == 0 {
-                    progress.advance(STEP);
+                    input.progress.advance(STEP);
                 }
             }
             Ok(vec![thread])
         })
     }
 
-    /// Counts lines. `check`: some line must have each field of the slices.
-    fn lines(&mut self, name: &Path, source: Lines, check: bool) -> Result<()> {
-        self.threads(name, |expected, by, aside, progress| {
-            let wanted = if check { by } else { &[] };
-            lines::count(name, source, expected, by, wanted, aside, progress)
-        })
-    }
-
     fn threads(
         &mut self,
         path: &Path,
-        count: impl for<'e> FnOnce(
-            &'e Expected,
-            &[String],
-            Option<Aside<'_>>,
-            &Progress,
-        ) -> Result<Vec<Thread<'e>>>,
+        count: impl for<'i> FnOnce(Input<'i>) -> Result<Vec<Thread<'i>>>,
     ) -> Result<()> {
         self.started = true;
         self.rejected.start(path);
-        let aside = self
-            .aside
-            .as_mut()
-            .map(|(path, writer)| Aside { writer, path });
-        let by = self.counts.slices();
-        let threads = count(&self.expected, by, aside, &self.progress)?;
+        let by = self.counts.slices().to_vec();
+        let aside = self.aside.as_mut();
+        let threads = count(Input {
+            path,
+            expected: &self.expected,
+            by: &by,
+            aside: aside.map(|(path, writer)| Aside { writer, path }),
+            progress: &self.progress,
+        })?;
         for thread in threads {
             self.rejected.merge(&thread.rejected);
             thread.tally.add_to(&mut self.counts)?;

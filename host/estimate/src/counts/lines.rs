@@ -7,12 +7,11 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use serde_json::Value;
 use undertone::error::{Error, Result};
 use undertone::files::fields::{Absent, Twice};
-use undertone::progress::Progress;
 use undertone::release::lines::{BadLine, Batch, Lines, ReleaseLine};
 
-use super::counter::Thread;
-use super::turns::{Aside, Part, in_turns};
-use super::{Expected, LONGEST_VALUE, Reason};
+use super::counter::{Input, Thread};
+use super::turns::{Part, in_turns};
+use super::{LONGEST_VALUE, Reason};
 
 struct Work<'l> {
     batch: Batch,
@@ -76,16 +75,16 @@ struct State<'e> {
     absent: Absent,
 }
 
-/// Counts lines. `absent` are the fields that some line must have.
-pub(crate) fn count<'e>(
-    path: &Path,
-    lines: Lines,
-    expected: &'e Expected,
-    by: &[String],
-    absent: &[String],
-    aside: Option<Aside<'_>>,
-    progress: &Progress,
-) -> Result<Vec<Thread<'e>>> {
+/// Counts lines. `check`: some line must have each field of the slices.
+pub(crate) fn count<'e>(input: Input<'e>, lines: Lines, check: bool) -> Result<Vec<Thread<'e>>> {
+    let Input {
+        path,
+        expected,
+        by,
+        aside,
+        progress,
+    } = input;
+    let absent = if check { by } else { &[] };
     let source = Mutex::new(Source { lines, batches: 0 });
     let start = || {
         Ok(State {

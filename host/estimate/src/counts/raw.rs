@@ -1,28 +1,22 @@
 //! Records of 24 bytes without separators.
 
 use std::io::{BufRead, Read};
-use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
 use undertone::error::{Error, Result};
-use undertone::progress::Progress;
 use undertone_core::release::Release;
 
-use super::Expected;
-use super::counter::Thread;
+use super::counter::{Input, Thread};
 use super::rejected::Reason;
-use super::turns::{Aside, Part, in_turns};
+use super::turns::{Part, in_turns};
 
 /// Records that a thread reads at once.
 const PART: u64 = 1 << 16;
 
 /// Counts a stream of records.
 pub(crate) fn count<'a>(
-    path: &Path,
+    input: Input<'a>,
     source: Box<dyn BufRead + Send>,
-    expected: &'a Expected,
-    aside: Option<Aside<'_>>,
-    progress: &Progress,
 ) -> Result<Vec<Thread<'a>>> {
     // The reader, and the number of parts read.
     let source = Mutex::new((source, 0));
@@ -33,7 +27,7 @@ pub(crate) fn count<'a>(
         let most = PART * Release::BYTES as u64;
         let mut bytes = Vec::with_capacity(most as usize);
         let read = reader.take(most).read_to_end(&mut bytes);
-        read.map_err(Error::io("read", path))?;
+        read.map_err(Error::io("read", input.path))?;
         *parts += 1;
         Ok((!bytes.is_empty()).then_some((number, (number * PART, bytes))))
     };
@@ -53,8 +47,8 @@ pub(crate) fn count<'a>(
                 thread.reject(Reason::CutOff.into(), number)?;
                 aside.push(|| set_aside(rest))?;
             }
-            progress.advance(records.len() as u64);
+            input.progress.advance(records.len() as u64);
             Ok(())
         };
-    in_turns(next, aside, || Ok(Thread::new(expected)), work)
+    in_turns(next, input.aside, || Ok(Thread::new(input.expected)), work)
 }

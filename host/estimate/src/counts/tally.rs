@@ -118,7 +118,10 @@ impl<'a> Tally<'a> {
 
     /// The index of the only slice of unsliced inputs.
     pub(crate) fn no_slice(&mut self) -> usize {
-        *self.slices.entry(Vec::new()).or_insert(0)
+        if self.slices.is_empty() {
+            self.slices.insert(Vec::new(), 0);
+        }
+        0
     }
 
     /// Counts a record `count` times.
