@@ -114,26 +114,15 @@ const SLACK: f64 = 1.001;
 const FOURIER: f64 = 16.0 * f64::EPSILON;
 
 /// The ε of the counts of `releases` by this channel at this δ, rounded up to three digits; `None`
-/// if it is not below the ε of one release.
-///
-/// # Errors
-/// [`ErrorKind::Input`](undertone::error::ErrorKind::Input) if `delta` is not from 10⁻¹⁵ to 0.1.
-pub fn epsilon(channel: &Channel, releases: u64, delta: f64) -> Result<Option<f64>> {
+/// if it is not below the ε of one release. An error if `delta` is not from 10⁻¹⁵ to 0.1.
+pub(crate) fn epsilon(channel: &Channel, releases: u64, delta: f64) -> Result<Option<f64>> {
     of_slots(channel, releases, 1.0, 1, delta)
 }
 
 /// The ε of all counts of a window at this δ for a device that releases in its appointments, among
 /// `devices` that do the same; rounded up to three digits. `None` if it is not below the ε of the
-/// device's releases together.
-///
-/// # Errors
-/// [`ErrorKind::Input`](undertone::error::ErrorKind::Input) if `delta` is not from 10⁻¹⁵ to 0.1.
-pub fn of_window(
-    channel: &Channel,
-    devices: u64,
-    window: Window,
-    delta: f64,
-) -> Result<Option<f64>> {
+/// device's releases together. An error as of [`epsilon`].
+fn of_window(channel: &Channel, devices: u64, window: Window, delta: f64) -> Result<Option<f64>> {
     let [slots, appointments] = [window.slots(), window.appointments()];
     let share = f64::from(appointments) / f64::from(slots);
     of_slots(channel, devices, share, appointments, delta)

@@ -224,7 +224,7 @@ pub(super) fn headline(plan: &Plan) -> String {
         Some((epsilon.to_string(), devices))
     });
     let (what, within) = (what(of), points(plan.within));
-    needs(&needed.collect::<Vec<_>>(), what, plan.within).unwrap_or_else(|| {
+    needs(&needed.collect::<Vec<_>>(), &what, plan.within).unwrap_or_else(|| {
         format!("No number of devices gives {what} within {within} points by releases of the whole text.")
     })
 }
@@ -288,11 +288,8 @@ pub(super) fn points(half: f64) -> String {
     }
 }
 
-pub(super) fn what(of: Of) -> &'static str {
-    match of {
-        Of::Candidates => "shares of candidates",
-        Of::Labels => "shares of labels",
-    }
+pub(super) fn what(of: Of) -> String {
+    format!("shares of {}", short(of))
 }
 
 pub(super) fn short(of: Of) -> &'static str {
