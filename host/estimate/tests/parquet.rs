@@ -10,7 +10,7 @@ use parquet::data_type::{
     BoolType, ByteArray, ByteArrayType, DataType, FixedLenByteArray, FixedLenByteArrayType,
     Int32Type, Int64Type,
 };
-use parquet::file::properties::{WriterProperties, WriterVersion};
+use parquet::file::properties::{WriterProperties, WriterPropertiesBuilder, WriterVersion};
 use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::parser::parse_message_type;
 use undertone::error::{ErrorKind, Result};
@@ -51,22 +51,22 @@ fn write_column<T: DataType>(
     column.close().unwrap();
 }
 
-/// Writes a file of row groups of `rows` rows.
-fn write(path: &Path, schema: &str, columns: &[Values], rows: usize, compression: Compression) {
-    let settings = WriterProperties::builder().set_compression(compression);
-    write_with(path, schema, columns, rows, settings.build());
+fn snappy() -> WriterPropertiesBuilder {
+    WriterProperties::builder().set_compression(Compression::SNAPPY)
 }
 
-fn write_with(
+/// Writes a file of row groups of `rows` rows.
+fn write(
     path: &Path,
     schema: &str,
     columns: &[Values],
     rows: usize,
-    settings: WriterProperties,
+    settings: WriterPropertiesBuilder,
 ) {
     let schema = parse_message_type(&format!("message releases {{ {schema} }}")).unwrap();
     let file = File::create(path).unwrap();
-    let mut writer = SerializedFileWriter::new(file, Arc::new(schema), Arc::new(settings)).unwrap();
+    let mut writer =
+        SerializedFileWriter::new(file, Arc::new(schema), Arc::new(settings.build())).unwrap();
     let total = match &columns[0] {
         Values::Bytes(values) | Values::Fixed(values) => values.len(),
         _ => unreachable!("releases are bytes"),
@@ -78,20 +78,17 @@ fn write_with(
             let range = range.clone();
             let group = &mut group;
             match column {
-                Values::Bytes(values) => write_column::<ByteArrayType>(
-                    group,
-                    values[range]
-                        .iter()
-                        .map(|value| value.clone().map(ByteArray::from)),
-                ),
-                Values::Fixed(values) => write_column::<FixedLenByteArrayType>(
-                    group,
-                    (values[range].iter()).map(|value| {
-                        value
-                            .clone()
-                            .map(|v| FixedLenByteArray::from(ByteArray::from(v)))
-                    }),
-                ),
+                Values::Bytes(values) => {
+                    let values = values[range].iter().cloned();
+                    let values = values.map(|value| value.map(ByteArray::from));
+                    write_column::<ByteArrayType>(group, values);
+                }
+                Values::Fixed(values) => {
+                    let values = values[range].iter().cloned();
+                    let values = values.map(|value| value.map(ByteArray::from));
+                    let values = values.map(|value| value.map(FixedLenByteArray::from));
+                    write_column::<FixedLenByteArrayType>(group, values);
+                }
                 Values::Short(values) => {
                     write_column::<Int32Type>(group, values[range].iter().copied())
                 }
@@ -153,43 +150,30 @@ fn releases_are_bytes_or_digits_in_any_column() {
     fs::write(&raw, records.concat()).unwrap();
     let (expected, _) = count(&raw, &[]).unwrap();
     assert_eq!(expected.counts.total(), 30_000);
-    let bytes = || {
-        records
-            .iter()
-            .map(|record| Some(record.to_vec()))
-            .collect::<Vec<_>>()
-    };
-    let digits = |upper: bool| {
-        let digits = move |record: &Record| {
-            if upper {
-                hex::encode_upper(record).into_bytes()
-            } else {
-                hex::encode(record).into_bytes()
-            }
-        };
-        records
-            .iter()
-            .map(|record| Some(digits(record)))
-            .collect::<Vec<_>>()
-    };
+    type Form = fn(&Record) -> Vec<u8>;
+    let of = |form: Form| records.iter().map(|record| Some(form(record))).collect();
+    let bytes: Form = |record| record.to_vec();
+    let lower: Form = |record| hex::encode(record).into_bytes();
+    let upper: Form = |record| hex::encode_upper(record).into_bytes();
+    let fixed = "fixed_len_byte_array(24) release;";
     let forms = [
+        (format!("required {fixed}"), Values::Fixed(of(bytes))),
+        (format!("optional {fixed}"), Values::Fixed(of(bytes))),
         (
-            "required fixed_len_byte_array(24) release;",
-            Values::Fixed(bytes()),
+            "required binary release;".to_owned(),
+            Values::Bytes(of(bytes)),
         ),
         (
-            "optional fixed_len_byte_array(24) release;",
-            Values::Fixed(bytes()),
-        ),
-        ("required binary release;", Values::Bytes(bytes())),
-        ("optional binary release;", Values::Bytes(bytes())),
-        (
-            "optional binary release (STRING);",
-            Values::Bytes(digits(false)),
+            "optional binary release;".to_owned(),
+            Values::Bytes(of(bytes)),
         ),
         (
-            "required binary release (UTF8);",
-            Values::Bytes(digits(true)),
+            "optional binary release (STRING);".to_owned(),
+            Values::Bytes(of(lower)),
+        ),
+        (
+            "required binary release (UTF8);".to_owned(),
+            Values::Bytes(of(upper)),
         ),
     ];
     let compressions = [
@@ -203,7 +187,8 @@ fn releases_are_bytes_or_digits_in_any_column() {
         // More than a batch, a part of one, and everything.
         for rows in [20_000, 700, 30_000] {
             let file = path(&folder, "a.parquet");
-            write(&file, schema, &columns, rows, compressions[i % 4]);
+            let settings = snappy().set_compression(compressions[i % 4]);
+            write(&file, &schema, &columns, rows, settings);
             let (found, aside) = count(&file, &[]).unwrap();
             assert_eq!(found.counts, expected.counts, "{schema} {rows}");
             assert_eq!((found.rejected.total(), aside.as_str()), (0, ""));
@@ -223,8 +208,8 @@ fn slices_may_be_decimals_in_bytes() {
     let releases = (0..40).map(|_| Some(record(0).to_vec())).collect();
     let columns = [Values::Bytes(releases), Values::Fixed(costs)];
     for dictionary in [true, false] {
-        let settings = WriterProperties::builder().set_dictionary_enabled(dictionary);
-        write_with(&file, schema, &columns, 40, settings.build());
+        let settings = snappy().set_dictionary_enabled(dictionary);
+        write(&file, schema, &columns, 40, settings);
         let (found, aside) = count(&file, &["cost"]).unwrap();
         let expected = [
             ("-0.000001".to_owned(), 0, 19),
@@ -240,7 +225,7 @@ fn slices_may_be_decimals_in_bytes() {
         Values::Bytes(vec![Some(record(0).to_vec())]),
         Values::Short(vec![Some(0)]),
     ];
-    write(&file, schema, &columns, 1, Compression::UNCOMPRESSED);
+    write(&file, schema, &columns, 1, snappy());
     let error = count(&file, &["at"]).err().unwrap();
     assert_eq!(error.kind(), ErrorKind::Input);
     let error = error.to_string();
@@ -280,7 +265,7 @@ fn slices_are_columns_and_nulls_are_rejected() {
         Values::Long(vec![Some(1_250); n as usize]),
         Values::Bytes(vec![text("app"); n as usize]),
     ];
-    write(&file, schema, &columns, 4, Compression::SNAPPY);
+    write(&file, schema, &columns, 4, snappy());
     let by = ["day", "country", "version", "new", "old", "cost", "of.app"];
     let (found, aside) = count(&file, &by).unwrap();
     let ar = "2026-11-22|AR|-1|true|4294967295|12.50|app".to_owned();
@@ -346,18 +331,12 @@ fn dictionaries_give_the_counts_of_rows() {
             records[15_000][0] = b'X';
         }
         let slice = |i: u32| i.wrapping_mul(2_654_435_761) % spread;
-        let text: String = (0..)
-            .zip(&records)
-            .map(|(i, record)| {
-                format!(
-                    "{{\"release\":\"{}\",\"s\":{}}}\n",
-                    hex::encode(record),
-                    slice(i)
-                )
-            })
-            .collect();
+        let text = (0..).zip(&records).map(|(i, record)| {
+            let (release, slice) = (hex::encode(record), slice(i));
+            format!("{{\"release\":\"{release}\",\"s\":{slice}}}\n")
+        });
         let lines = path(&folder, "a.jsonl");
-        fs::write(&lines, text).unwrap();
+        fs::write(&lines, text.collect::<String>()).unwrap();
         let (expected, _) = count(&lines, &["s"]).unwrap();
         let columns = [
             Values::Bytes(records.iter().map(|record| Some(record.to_vec())).collect()),
@@ -366,15 +345,14 @@ fn dictionaries_give_the_counts_of_rows() {
         let file = path(&folder, "a.parquet");
         for version in [WriterVersion::PARQUET_1_0, WriterVersion::PARQUET_2_0] {
             for dictionary in [true, false] {
-                let settings = WriterProperties::builder()
+                let settings = snappy()
                     .set_writer_version(version)
-                    .set_dictionary_enabled(dictionary)
-                    .set_compression(Compression::SNAPPY);
+                    .set_dictionary_enabled(dictionary);
                 for schema in [
                     "required binary release; required int64 s;",
                     "optional binary release; optional int64 s;",
                 ] {
-                    write_with(&file, schema, &columns, 7_000, settings.clone().build());
+                    write(&file, schema, &columns, 7_000, settings.clone());
                     let (found, aside) = count(&file, &["s"]).unwrap();
                     assert_eq!(
                         found.counts, expected.counts,
@@ -402,17 +380,11 @@ fn files_that_are_no_releases_are_refused() {
         );
     };
     let bytes = |value: &[u8]| Values::Bytes(vec![Some(value.to_vec())]);
-    write(
-        &file,
-        "required binary text;",
-        &[bytes(b"x")],
-        1,
-        Compression::SNAPPY,
-    );
+    write(&file, "required binary text;", &[bytes(b"x")], 1, snappy());
     refused(&[], &["a.parquet", "no column `release`", "text"]);
     let columns = [bytes(&record(1)), Values::Long(vec![Some(1)])];
     let stamped = "required binary release; required int64 at (TIMESTAMP(MICROS,true));";
-    write(&file, stamped, &columns, 1, Compression::SNAPPY);
+    write(&file, stamped, &columns, 1, snappy());
     refused(&["at"], &["`at`", "time stamps", "dates"]);
     assert_eq!(count(&file, &[]).unwrap().0.counts.total(), 1);
     // Cut off, and damaged in the middle: an error and no panic.
@@ -516,15 +488,9 @@ fn made_up_outcomes_take_no_more_room_than_they_are() {
     let folder = tempfile::tempdir().unwrap();
     // Each slice has one outcome at the end of the array: arrays for all of them would take 10 GB.
     let file = path(&folder, "a.jsonl");
-    let text: String = (0..10_000u32)
-        .map(|i| {
-            format!(
-                "{{\"s\":{i},\"release\":\"{}\"}}\n",
-                hex::encode(record((1 << 17) - 1))
-            )
-        })
-        .collect();
-    fs::write(&file, text).unwrap();
+    let release = hex::encode(record((1 << 17) - 1));
+    let lines = (0..10_000).map(|i| format!("{{\"s\":{i},\"release\":\"{release}\"}}\n"));
+    fs::write(&file, lines.collect::<String>()).unwrap();
     let (found, _) = count(&file, &["s"]).unwrap();
     assert_eq!(found.counts.total(), 10_000);
     assert_eq!(found.counts.groups().count(), 10_000);
