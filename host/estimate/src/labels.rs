@@ -164,7 +164,7 @@ pub struct Test {
 
 /// Sources of the errors of estimates.
 #[derive(Clone, Debug, PartialEq)]
-struct Noise {
+pub(crate) struct Noise {
     /// `[labels]`: the variance from releases.
     of_releases: DVector<f64>,
     /// `[labels]`: the widening of intervals beyond normal errors.
@@ -212,7 +212,7 @@ impl Influence {
 
 impl Noise {
     /// Half the width of the interval of an estimate; `side` is the probability beyond each end.
-    fn half(&self, guess: usize, side: f64) -> f64 {
+    pub(crate) fn half(&self, guess: usize, side: f64) -> f64 {
         let mut total = self.of_releases[guess];
         let mut squares = 0.0;
         for own in &self.influence {
@@ -312,21 +312,19 @@ impl Between {
             if sources.len() < 2 {
                 return None;
             }
-            let mean = |texts: &mut dyn Iterator<Item = &usize>| {
-                let (mut sum, mut count) = (RowDVector::zeros(laws.ncols()), 0.0);
-                for text in texts {
-                    sum += laws.row(*text);
-                    count += 1.0;
-                }
-                sum / count
+            let mean = |texts: &[usize]| {
+                let zeros = RowDVector::zeros(laws.ncols());
+                let sum = texts.iter().fold(zeros, |sum, text| sum + laws.row(*text));
+                sum / texts.len() as f64
             };
-            let all = mean(&mut sources.values().flatten());
-            let count: f64 = sources.values().map(|own| own.len() as f64).sum();
+            let all: Vec<usize> = sources.values().flatten().copied().collect();
+            let count = all.len() as f64;
+            let all = mean(&all);
             let (mut between, mut within, mut squares) = (0.0, 0.0, 0.0);
             let start = rows.len();
             for own in sources.values() {
                 let size = own.len() as f64;
-                let centre = mean(&mut own.iter());
+                let centre = mean(own);
                 for text in own {
                     within += (laws.row(*text) - &centre).norm_squared();
                 }
@@ -358,12 +356,20 @@ impl Between {
 
     /// The rows, each times the share of its label.
     fn scaled(&self, shares: &[f64]) -> DMatrix<f64> {
-        let mut scaled = self.rows.clone();
-        for (row, label) in self.labels.iter().enumerate() {
-            scaled.row_mut(row).scale_mut(shares[*label]);
-        }
-        scaled
+        scale_rows(self.rows.clone(), &self.labels, |label| shares[label])
     }
+}
+
+/// Multiplies each row by the factor of its label.
+fn scale_rows(
+    mut rows: DMatrix<f64>,
+    labels: &[usize],
+    factor: impl Fn(usize) -> f64,
+) -> DMatrix<f64> {
+    for (mut row, label) in rows.row_iter_mut().zip(labels) {
+        row.scale_mut(factor(*label));
+    }
+    rows
 }
 
 /// The laws of public texts: `[texts][outcomes]`.
@@ -523,13 +529,17 @@ impl<'a> Laws<'a> {
         1.0 / (self.texts[label] * (self.texts[label] - 1.0))
     }
 
+    /// The standard error that one text contributes to the part of its label in Cᵀπ, relative to
+    /// its residual.
+    fn weight(&self, label: usize, shares: &[f64]) -> f64 {
+        shares[label] * self.share_of_variance(label).sqrt()
+    }
+
     /// The covariance of Cᵀπ.
     fn covariance(&self, shares: &[f64]) -> DMatrix<f64> {
-        let mut scaled = self.residuals.clone();
-        for (text, label) in self.of_texts.iter().enumerate() {
-            let factor = shares[*label] * self.share_of_variance(*label).sqrt();
-            scaled.row_mut(text).scale_mut(factor);
-        }
+        let scaled = scale_rows(self.residuals.clone(), &self.of_texts, |label| {
+            self.weight(label, shares)
+        });
         let mut covariance = scaled.tr_mul(&scaled);
         let unseen = shares.iter().enumerate();
         let unseen = unseen.map(|(label, share)| UNSEEN * (share / self.texts[label]).powi(2));
@@ -820,13 +830,8 @@ fn solve(mut parts: Vec<Part<'_>>, count: usize, confidence: Confidence) -> Resu
     );
     let guess = guess.ok_or_else(singular)?;
     let ends = |label: usize| {
-        let (middle, share) = (unbounded[label], guess[label]);
-        let half = errors.half(label, side);
-        Share {
-            share,
-            low: (middle - half).min(share - half * EDGE).max(0.0),
-            high: (middle + half).max(share + half * EDGE).min(1.0),
-        }
+        let half = errors.noise.half(label, side);
+        interval(guess[label], unbounded[label], half, [0.0, 1.0])
     };
     Ok(Labels {
         releases: parts.iter().map(|part| part.releases as u64).sum(),
@@ -839,6 +844,16 @@ fn solve(mut parts: Vec<Part<'_>>, count: usize, confidence: Confidence) -> Resu
     })
 }
 
+/// An interval of this half-width around the unbounded estimate, between two bounds, and the share
+/// inside of it.
+fn interval(share: f64, unbounded: f64, half: f64, [least, most]: [f64; 2]) -> Share {
+    Share {
+        share,
+        low: (unbounded - half).min(share - half * EDGE).max(least),
+        high: (unbounded + half).max(share + half * EDGE).min(most),
+    }
+}
+
 /// Errors of estimates.
 pub(crate) struct Errors {
     /// `[labels][labels]`: the expected covariance. Intervals are wider for few releases or public
@@ -846,14 +861,8 @@ pub(crate) struct Errors {
     pub(crate) covariance: DMatrix<f64>,
     /// The trace of its part that is not due to other sources.
     sampling: f64,
-    noise: Noise,
+    pub(crate) noise: Noise,
     moved: f64,
-}
-
-impl Errors {
-    pub(crate) fn half(&self, guess: usize, side: f64) -> f64 {
-        self.noise.half(guess, side)
-    }
 }
 
 /// The errors of estimates that follow from `matrix`, C·Σ⁻¹·Cᵀ, for these shares.
@@ -876,11 +885,10 @@ fn errors(parts: &[Part<'_>], matrix: &DMatrix<f64>, shares: &DVector<f64>) -> R
         unheard += most
             .map(|most| UNHEARD * most * most / 4.0 * part.releases / (part.releases + UNHEARD));
         covariance += &moves * part.of_releases(shares) * moves.transpose();
-        let mut of_texts = &laws.residuals * moves.transpose();
-        for (text, label) in laws.of_texts.iter().enumerate() {
-            let factor = shares[*label] * laws.share_of_variance(*label).sqrt();
-            of_texts.row_mut(text).scale_mut(factor);
-        }
+        let of_texts = &laws.residuals * moves.transpose();
+        let of_texts = scale_rows(of_texts, &laws.of_texts, |label| {
+            laws.weight(label, shares.as_slice())
+        });
         let of_unseen = DMatrix::from_fn(laws.spread.len() * count, count, |row, guess| {
             let (outcome, label) = (row / count, row % count);
             shares[label] * laws.unseen(label) * laws.spread[outcome] * moves[(guess, outcome)]
@@ -1100,12 +1108,7 @@ pub fn difference(first: &Labels, second: &Labels, confidence: Confidence) -> Ve
     let of = |label: usize| {
         let share = second.shares[label].share - first.shares[label].share;
         let middle = second.unbounded[label] - first.unbounded[label];
-        let half = noise.half(label, side);
-        Share {
-            share,
-            low: (middle - half).min(share - half * EDGE).max(-1.0),
-            high: (middle + half).max(share + half * EDGE).min(1.0),
-        }
+        interval(share, middle, noise.half(label, side), [-1.0, 1.0])
     };
     (0..count).map(of).collect()
 }

@@ -169,18 +169,13 @@ impl<'a> Forecast<'a> {
     pub fn errors(&self, releases: f64) -> Result<Vec<f64>> {
         check_releases(releases)?;
         match &self.form {
-            Form::Candidates { channel, shares } => Ok(shares
-                .iter()
-                .map(|share| channel.deviation(*share, releases))
-                .collect()),
+            Form::Candidates { channel, shares } => {
+                let of = |share: &f64| channel.deviation(*share, releases);
+                Ok(shares.iter().map(of).collect())
+            }
             Form::Labels(own) => {
-                let errors = own.errors(releases)?;
-                Ok(errors
-                    .covariance
-                    .diagonal()
-                    .iter()
-                    .map(|variance| variance.max(0.0).sqrt())
-                    .collect())
+                let variances = own.errors(releases)?.covariance.diagonal();
+                Ok(variances.iter().map(|own| own.max(0.0).sqrt()).collect())
             }
         }
     }
@@ -208,10 +203,10 @@ impl<'a> Forecast<'a> {
                 shares.iter().map(half).collect()
             }
             Form::Labels(own) => {
-                let errors = own.errors(releases)?;
+                let noise = own.errors(releases)?.noise;
                 let count = own.shares.len();
                 let side = confidence.side(count);
-                (0..count).map(|label| errors.half(label, side)).collect()
+                (0..count).map(|label| noise.half(label, side)).collect()
             }
         };
         Ok(halves.into_iter().fold(0.0, f64::max))
