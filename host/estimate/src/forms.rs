@@ -173,12 +173,8 @@ pub fn posterior(answer: &Answer, epsilon: Epsilon, shares: &[f64]) -> Vec<f64> 
     let (first, other) = Geometry::weights(epsilon);
     let joint = (0u32..).zip(shares).map(|(outcome, share)| {
         let preferred = answer.geometry.contains(outcome, answer.point);
-        share
-            * if preferred {
-                first as f64
-            } else {
-                other as f64
-            }
+        let weight = if preferred { first } else { other };
+        share * weight as f64
     });
     let joint: Vec<f64> = joint.collect();
     let total: f64 = joint.iter().sum();

@@ -612,10 +612,8 @@ deployment.administrative.notes
                 Some((name, values)) => (name, Some(values)),
                 None => (line, None),
             };
-            let (name, required) = match name.strip_prefix('!') {
-                Some(name) => (name, true),
-                None => (name, false),
-            };
+            let required = name.starts_with('!');
+            let name = name.trim_start_matches('!');
             let value = found.remove(name);
             assert!(value.is_some() || !required, "{name} is missing");
             if let (Some(value), Some(values)) = (&value, values) {

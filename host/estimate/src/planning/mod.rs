@@ -169,12 +169,79 @@ impl Plan {
         candidates: &Candidates,
         texts: &[(Option<u16>, Calibration)],
     ) -> Result<Self> {
-        let plan = asked.plan(candidates, texts)?;
-        if plan.ways.is_empty() {
-            Err(refused(plan.unanswered.join("; ")))
-        } else {
-            Ok(plan)
+        let m = candidates.entries.len() as u32;
+        let calibration = texts.first().map(|(_, own)| own);
+        let mechanism = calibration.map_or(Drawn::Scores, |own| own.mechanism);
+        let mut names: Vec<&str> = candidates
+            .entries
+            .iter()
+            .map(|own| own.id.as_str())
+            .collect();
+        let has_nothing_known = candidates.has_nothing_known;
+        if has_nothing_known {
+            names.push("nothing known");
         }
+        let labels: Vec<&str> = calibration
+            .map(|own| own.labels.iter().map(String::as_str).collect())
+            .unwrap_or_default();
+        let mut all = [&names[..], &labels].concat();
+        all.sort_unstable();
+        all.dedup();
+        known(&asked.shares, &all)?;
+        let of_candidates = guessed(&asked.shares, &names[..m as usize])?;
+        let mut plan = Plan {
+            version: 1,
+            within: asked.within,
+            level: Confidence::default().level,
+            ways: Vec::new(),
+            months: Vec::new(),
+            unanswered: Vec::new(),
+            asked: asked.clone(),
+            allows: texts.iter().all(|(_, own)| own.by_source.is_some()),
+        };
+        if calibration.is_none() {
+            plan.unanswered.push(
+                "shares of labels, and sentence releases at all: the candidates file carries no public texts. Give labelled \
+                 ones and their pack, or make the pack anew from labelled documents with this version"
+                    .to_owned(),
+            );
+        }
+        for epsilon in &asked.epsilon {
+            // The cost of a release depends on its number of outcomes.
+            let fewer = m - u32::from(!has_nothing_known && m > 1);
+            plan.months.push(asked.month(*epsilon, mechanism, fewer)?);
+            for kind in kinds(
+                candidates.pack_id(),
+                m,
+                has_nothing_known,
+                mechanism,
+                *epsilon,
+            )? {
+                if let Some(own) = Forecast::of_candidates(kind, m, &of_candidates)? {
+                    let mut way = asked.way(Of::Candidates, kind, None, &own)?;
+                    way.published = asked.published(&way, m)?;
+                    plan.ways.push(way);
+                }
+                for (length, texts) in texts {
+                    let shares = guessed(&asked.shares, &labels)?;
+                    let own = Forecast::of_labels(kind, texts, &shares);
+                    match own.and_then(|own| asked.way(Of::Labels, kind, *length, &own)) {
+                        Ok(way) => plan.ways.push(way),
+                        Err(problem) => plan.unanswered.push(match length {
+                            None => problem.to_string(),
+                            Some(length) => format!("{}: {problem}", text::length(*length)),
+                        }),
+                    }
+                }
+            }
+        }
+        plan.unanswered.dedup();
+        // Alternatives become neighbours.
+        plan.ways.sort_by_key(Way::group);
+        if plan.ways.is_empty() {
+            return Err(refused(plan.unanswered.join("; ")));
+        }
+        Ok(plan)
     }
 
     /// All numbers as JSON; the README of this crate has the form.
@@ -202,79 +269,6 @@ impl Plan {
 }
 
 impl Asked {
-    fn plan(&self, candidates: &Candidates, texts: &[(Option<u16>, Calibration)]) -> Result<Plan> {
-        let m = candidates.entries.len() as u32;
-        let calibration = texts.first().map(|(_, own)| own);
-        let mechanism = calibration.map_or(Drawn::Scores, |own| own.mechanism);
-        let mut names: Vec<&str> = candidates
-            .entries
-            .iter()
-            .map(|own| own.id.as_str())
-            .collect();
-        let has_nothing_known = candidates.has_nothing_known;
-        if has_nothing_known {
-            names.push("nothing known");
-        }
-        let labels: Vec<&str> = calibration
-            .map(|own| own.labels.iter().map(String::as_str).collect())
-            .unwrap_or_default();
-        let mut all = [&names[..], &labels].concat();
-        all.sort_unstable();
-        all.dedup();
-        known(&self.shares, &all)?;
-        let of_candidates = guessed(&self.shares, &names[..m as usize])?;
-        let mut plan = Plan {
-            version: 1,
-            within: self.within,
-            level: Confidence::default().level,
-            ways: Vec::new(),
-            months: Vec::new(),
-            unanswered: Vec::new(),
-            asked: self.clone(),
-            allows: texts.iter().all(|(_, own)| own.by_source.is_some()),
-        };
-        if calibration.is_none() {
-            plan.unanswered.push(
-                "shares of labels, and sentence releases at all: the candidates file carries no public texts. Give labelled \
-                 ones and their pack, or make the pack anew from labelled documents with this version"
-                    .to_owned(),
-            );
-        }
-        for epsilon in &self.epsilon {
-            // The cost of a release depends on its number of outcomes.
-            let fewer = m - u32::from(!has_nothing_known && m > 1);
-            plan.months.push(self.month(*epsilon, mechanism, fewer)?);
-            for kind in kinds(
-                candidates.pack_id(),
-                m,
-                has_nothing_known,
-                mechanism,
-                *epsilon,
-            )? {
-                if let Some(own) = Forecast::of_candidates(kind, m, &of_candidates)? {
-                    let mut way = self.way(Of::Candidates, kind, None, &own)?;
-                    way.published = self.published(&way, m)?;
-                    plan.ways.push(way);
-                }
-                for (length, texts) in texts {
-                    let shares = guessed(&self.shares, &labels)?;
-                    let own = Forecast::of_labels(kind, texts, &shares);
-                    match own.and_then(|own| self.way(Of::Labels, kind, *length, &own)) {
-                        Ok(way) => plan.ways.push(way),
-                        Err(problem) => plan.unanswered.push(match length {
-                            None => problem.to_string(),
-                            Some(length) => format!("{}: {problem}", text::length(*length)),
-                        }),
-                    }
-                }
-            }
-        }
-        plan.unanswered.dedup();
-        // Alternatives become neighbours.
-        plan.ways.sort_by_key(Way::group);
-        Ok(plan)
-    }
-
     fn way(
         &self,
         shares_of: Of,

@@ -326,18 +326,6 @@ mod tests {
             assert_eq!(own.appointments, 1);
             assert_eq!(own.first_answer_after == Some(1), is_enough, "{factor}");
         }
-        let text = back.text();
-        for part in [
-            "a person",
-            "a line",
-            "a reader of counts",
-            "user level",
-            "slot 1",
-        ] {
-            assert!(text.contains(part), "{part}: {text}");
-        }
-        let json: serde_json::Value = serde_json::from_str(&back.json()).unwrap();
-        assert_eq!(json["schedules"][0]["first_answer_after"], 1);
     }
 
     /// A year at ε = 3 of a million devices by week: the published figures.
@@ -358,20 +346,5 @@ mod tests {
         // Dividing the people beats dividing the budget.
         let daily = plan.schedules.iter().find(|own| own.appointments == 52);
         assert!(daily.unwrap().within > 3.0 * once.within);
-    }
-
-    #[test]
-    fn impossible_plans_are_refused() {
-        let few = Asked {
-            devices: 300,
-            ..asked()
-        };
-        let problem = Plan::new(&few, [0; 8], &NAMES).err().unwrap().to_string();
-        assert!(problem.contains("no epsilon up to 33"), "{problem}");
-        let none = Asked {
-            slots: 0,
-            ..asked()
-        };
-        assert!(Plan::new(&none, [0; 8], &NAMES).is_err());
     }
 }
