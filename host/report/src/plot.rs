@@ -187,15 +187,6 @@ struct Label {
 }
 
 impl Label {
-    /// The name of a line whose end is not placed yet.
-    fn new(name: &str, colour: RGBColor) -> Self {
-        Self {
-            lines: wrap(name),
-            colour,
-            end: None,
-        }
-    }
-
     fn height(&self) -> i32 {
         LINE * self.lines.len() as i32 + 3
     }
@@ -232,7 +223,11 @@ impl Plot<'_> {
             .collect();
         let mut labels: Vec<Label> = coloured
             .iter()
-            .map(|(line, colour)| Label::new(&line.name, *colour))
+            .map(|(line, colour)| Label {
+                lines: wrap(&line.name),
+                colour: *colour,
+                end: None,
+            })
             .collect();
         let widest = labels
             .iter()
