@@ -1,7 +1,6 @@
 //! Releases in Parquet.
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use parquet::basic::Type;
 use parquet::errors::ParquetError;
@@ -188,13 +187,10 @@ pub(crate) fn count<'a>(input: Input<'a>) -> Result<Vec<Thread<'a>>> {
         };
         Ok((state, open(path)?))
     };
-    let groups = AtomicUsize::new(0);
-    let next = || {
-        let index = groups.fetch_add(1, Ordering::Relaxed);
-        Ok((index < firsts.len()).then_some((index as u64, index)))
-    };
+    let mut groups = 0..firsts.len();
+    let next = || Ok(groups.next());
     type Work<'a> = (State<'a>, SerializedFileReader<Pages>);
-    let work = |(state, file): &mut Work<'a>, index: usize, aside: &mut Part<'_, '_>| {
+    let work = |(state, file): &mut Work<'a>, index: usize, aside: &mut Part| {
         let group = file.get_row_group(index).map_err(problem(path))?;
         let column =
             |place: usize| Column::open(&*group, place).map_err(|problem| unusable(path, &problem));
@@ -224,7 +220,7 @@ pub(crate) fn count<'a>(input: Input<'a>) -> Result<Vec<Thread<'a>>> {
             for row in 0..rows {
                 if let Err(refused) = batch.count(row, state) {
                     state.thread.reject(refused, first + row as u64 + 1)?;
-                    aside.push(|| batch.line(row))?;
+                    aside.push(|| batch.line(row));
                 }
             }
             first += rows as u64;

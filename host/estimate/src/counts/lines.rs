@@ -1,72 +1,41 @@
 //! Files of releases as lines of JSON.
 
-use std::io::{self, Write};
 use std::path::Path;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
 
 use serde_json::Value;
-use undertone::error::{Error, Result};
+use undertone::error::Result;
 use undertone::files::fields::{Absent, Twice};
 use undertone::release::lines::{BadLine, Batch, Lines, ReleaseLine};
 
 use super::counter::{Input, Thread};
-use super::turns::{Part, in_turns};
+use super::turns::{Part, in_turns, lock};
 use super::{LONGEST_VALUE, Reason};
 
 struct Work<'l> {
     batch: Batch,
     /// A line after the batch that is too long for memory, and its reader.
-    too_long: Option<(u64, MutexGuard<'l, Source>)>,
+    too_long: Option<(u64, MutexGuard<'l, Lines>)>,
 }
 
-/// The reader, and the number of batches read.
-struct Source {
-    lines: Lines,
-    batches: u64,
-}
-
-/// The next batch and its number.
-fn next(source: &Mutex<Source>) -> Result<Option<(u64, Work<'_>)>> {
-    let mut own = source.lock().unwrap_or_else(PoisonError::into_inner);
+/// The next batch.
+fn next(source: &Mutex<Lines>) -> Result<Option<Work<'_>>> {
+    let mut lines = lock(source);
     let mut batch = Batch::default();
     let mut too_long = None;
     while !batch.is_full()
-        && let Some(line) = own.lines.next_line()?
+        && let Some(line) = lines.next_line()?
     {
         let number = line.number;
         if line.text == Err(BadLine::TooLong) {
             too_long = Some(number);
             break;
         }
-        batch.push(number, &mut own.lines)?;
+        batch.push(number, &mut lines)?;
     }
-    if batch.line_count() == 0 && too_long.is_none() {
-        return Ok(None);
-    }
-    let number = own.batches;
-    own.batches += 1;
-    let too_long = too_long.map(|number| (number, own));
-    Ok(Some((number, Work { batch, too_long })))
-}
-
-/// Sets aside all bytes that are written to it.
-struct Pieces<'p, 't, 'a> {
-    part: &'p mut Part<'t, 'a>,
-    failed: Option<Error>,
-}
-
-impl Write for Pieces<'_, '_, '_> {
-    fn write(&mut self, piece: &[u8]) -> io::Result<usize> {
-        self.part.push(|| piece).map_err(|error| {
-            self.failed = Some(error);
-            io::Error::other("a piece of a line cannot be set aside")
-        })?;
-        Ok(piece.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
+    let is_end = batch.line_count() == 0 && too_long.is_none();
+    let too_long = too_long.map(|number| (number, lines));
+    Ok((!is_end).then_some(Work { batch, too_long }))
 }
 
 /// State of one thread.
@@ -85,34 +54,28 @@ pub(crate) fn count<'e>(input: Input<'e>, lines: Lines, check: bool) -> Result<V
         progress,
     } = input;
     let absent = if check { by } else { &[] };
-    let source = Mutex::new(Source { lines, batches: 0 });
+    let source = Mutex::new(lines);
     let start = || {
         Ok(State {
             thread: Thread::new(expected),
             absent: Absent::new(absent),
         })
     };
-    let work =
-        |state: &mut State<'e>, Work { batch, too_long }: Work<'_>, aside: &mut Part<'_, '_>| {
-            for (number, line) in batch.lines() {
-                if !state.count(line, number, by)? {
-                    aside.push(|| line)?;
-                }
+    let work = |state: &mut State<'e>, Work { batch, too_long }: Work<'_>, aside: &mut Part| {
+        for (number, line) in batch.lines() {
+            if !state.count(line, number, by)? {
+                aside.push(|| line);
             }
-            progress.advance(batch.line_count() as u64);
-            let Some((number, mut source)) = too_long else {
-                return Ok(());
-            };
-            progress.advance(1);
-            let reason = Reason::Line(BadLine::TooLong);
-            state.thread.reject(reason.into(), number)?;
-            let mut pieces = Pieces {
-                part: aside,
-                failed: None,
-            };
-            let copied = source.lines.copy(&mut pieces, Path::new("rejected lines"));
-            copied.map_err(|error| pieces.failed.unwrap_or(error))
+        }
+        progress.advance(batch.line_count() as u64);
+        let Some((number, mut source)) = too_long else {
+            return Ok(());
         };
+        progress.advance(1);
+        let reason = Reason::Line(BadLine::TooLong);
+        state.thread.reject(reason.into(), number)?;
+        source.copy(aside, Path::new("rejected lines"))
+    };
     let states = in_turns(|| next(&source), aside, start, work)?;
     let mut absent = Absent::new(absent);
     let mut threads = Vec::new();

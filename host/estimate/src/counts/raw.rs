@@ -1,7 +1,6 @@
 //! Records of 24 bytes without separators.
 
 use std::io::{BufRead, Read};
-use std::sync::{Mutex, PoisonError};
 
 use undertone::error::{Error, Result};
 use undertone_core::release::Release;
@@ -16,39 +15,35 @@ const PART: u64 = 1 << 16;
 /// Counts a stream of records.
 pub(crate) fn count<'a>(
     input: Input<'a>,
-    source: Box<dyn BufRead + Send>,
+    mut source: Box<dyn BufRead + Send>,
 ) -> Result<Vec<Thread<'a>>> {
-    // The reader, and the number of parts read.
-    let source = Mutex::new((source, 0));
+    let mut parts = 0;
     let next = || {
-        let mut source = source.lock().unwrap_or_else(PoisonError::into_inner);
-        let (reader, parts) = &mut *source;
-        let number = *parts;
+        let first = parts * PART;
+        parts += 1;
         let most = PART * Release::BYTES as u64;
         let mut bytes = Vec::with_capacity(most as usize);
-        let read = reader.take(most).read_to_end(&mut bytes);
+        let read = (&mut source).take(most).read_to_end(&mut bytes);
         read.map_err(Error::io("read", input.path))?;
-        *parts += 1;
-        Ok((!bytes.is_empty()).then_some((number, (number * PART, bytes))))
+        Ok((!bytes.is_empty()).then_some((first, bytes)))
     };
-    let work =
-        |thread: &mut Thread<'a>, (first, bytes): (u64, Vec<u8>), aside: &mut Part<'_, '_>| {
-            let slice = thread.tally.no_slice();
-            let (records, rest) = bytes.as_chunks::<{ Release::BYTES }>();
-            let set_aside = |bytes: &[u8]| format!("{{\"release\":\"{}\"}}\n", hex::encode(bytes));
-            for (number, record) in (first + 1..).zip(records) {
-                if let Err(refused) = thread.tally.count(slice, record, 1) {
-                    thread.reject(refused, number)?;
-                    aside.push(|| set_aside(record))?;
-                }
+    let work = |thread: &mut Thread<'a>, (first, bytes): (u64, Vec<u8>), aside: &mut Part| {
+        let slice = thread.tally.no_slice();
+        let (records, rest) = bytes.as_chunks::<{ Release::BYTES }>();
+        let set_aside = |bytes: &[u8]| format!("{{\"release\":\"{}\"}}\n", hex::encode(bytes));
+        for (number, record) in (first + 1..).zip(records) {
+            if let Err(refused) = thread.tally.count(slice, record, 1) {
+                thread.reject(refused, number)?;
+                aside.push(|| set_aside(record));
             }
-            if !rest.is_empty() {
-                let number = first + records.len() as u64 + 1;
-                thread.reject(Reason::CutOff.into(), number)?;
-                aside.push(|| set_aside(rest))?;
-            }
-            input.progress.advance(records.len() as u64);
-            Ok(())
-        };
+        }
+        if !rest.is_empty() {
+            let number = first + records.len() as u64 + 1;
+            thread.reject(Reason::CutOff.into(), number)?;
+            aside.push(|| set_aside(rest));
+        }
+        input.progress.advance(records.len() as u64);
+        Ok(())
+    };
     in_turns(next, input.aside, || Ok(Thread::new(input.expected)), work)
 }

@@ -1,8 +1,10 @@
 //! Counts parts of an input in several threads, and writes rejects in the order of the input.
 
-use std::io::Write;
+use std::io::{self, Write};
+use std::mem;
 use std::path::Path;
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::mpsc::{self, Receiver, Sender, SyncSender};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 
 use undertone::error::{Error, Result};
@@ -16,149 +18,136 @@ pub(crate) struct Aside<'w> {
 /// Rejects are buffered up to this many bytes.
 const HELD: usize = 1 << 20;
 
-/// The part that may write now.
-pub(crate) struct Turns<'a> {
-    aside: Mutex<Option<Aside<'a>>>,
-    waits: bool,
-    now: Mutex<Now>,
-    changed: Condvar,
-}
-
-#[derive(Default)]
-struct Now {
-    part: u64,
-    /// The part of the first error, and the error.
-    failed: Option<(u64, Error)>,
-    /// Whether a thread panicked, so that no other waits for it.
-    panicked: bool,
-}
-
-/// Sets `panicked` if its thread panics.
-struct Alarm<'t, 'a>(&'t Turns<'a>);
-
-impl Drop for Alarm<'_, '_> {
-    fn drop(&mut self) {
-        if thread::panicking() {
-            lock(&self.0.now).panicked = true;
-            self.0.changed.notify_all();
-        }
-    }
-}
-
-/// The rejects of one part.
-pub(crate) struct Part<'t, 'a> {
-    turns: &'t Turns<'a>,
-    number: u64,
+/// The rejects of one part. All that is written to it is a reject.
+pub(crate) struct Part {
+    /// None if rejects are written nowhere.
+    rejects: Option<SyncSender<Vec<u8>>>,
     held: Vec<u8>,
 }
 
-/// Ignores poisoning: a panic in another thread stops the program anyway.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-impl<'t, 'a> Part<'t, 'a> {
-    /// Appends a reject, if rejects are written anywhere.
-    pub(crate) fn push<B: AsRef<[u8]>>(&mut self, line: impl FnOnce() -> B) -> Result<()> {
-        if self.turns.waits {
+impl Part {
+    /// Appends a reject, which is made only if it is written anywhere.
+    pub(crate) fn push<B: AsRef<[u8]>>(&mut self, line: impl FnOnce() -> B) {
+        if self.rejects.is_some() {
             self.held.extend_from_slice(line().as_ref());
         }
         if self.held.len() > HELD {
-            self.flush()?;
+            self.send();
         }
-        Ok(())
     }
 
-    /// Waits for the turn of this part and writes. Does nothing after a failure elsewhere.
-    fn flush(&mut self) -> Result<()> {
-        let mut now = lock(&self.turns.now);
-        while now.part != self.number && now.failed.is_none() && !now.panicked {
-            now = (self.turns.changed.wait(now)).unwrap_or_else(PoisonError::into_inner);
+    /// Waits for the turn of this part.
+    fn send(&mut self) {
+        if let Some(rejects) = self.rejects.as_ref().filter(|_| !self.held.is_empty()) {
+            // Nobody receives after an error of the writer, which is returned.
+            let _ = rejects.send(mem::take(&mut self.held));
         }
-        drop(now);
-        if let Some(Aside { writer, path }) = &mut *lock(&self.turns.aside) {
-            writer
-                .write_all(&self.held)
-                .map_err(Error::io("write", path))?;
-        }
-        self.held.clear();
-        Ok(())
+    }
+}
+
+impl Write for Part {
+    fn write(&mut self, piece: &[u8]) -> io::Result<usize> {
+        self.push(|| piece);
+        Ok(piece.len())
     }
 
-    fn finish(mut self) -> Result<()> {
-        if self.turns.waits {
-            self.flush()?;
-            lock(&self.turns.now).part += 1;
-            self.turns.changed.notify_all();
-        }
+    fn flush(&mut self) -> io::Result<()> {
         Ok(())
     }
 }
 
-/// Processes parts in one thread for each processor. `next` returns a part and its number, from 0,
-/// in any thread. A thread makes a state with `start` for its first part and counts its parts into
-/// it in order. Returns the states.
-pub(crate) fn in_turns<'a, S: Send, P>(
-    next: impl Fn() -> Result<Option<(u64, P)>> + Sync,
-    aside: Option<Aside<'a>>,
+/// Ignores poisoning: a panic in another thread stops the program anyway.
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The error of the first part that failed, and the number of that part.
+#[derive(Default)]
+struct Failed(Mutex<Option<(u64, Error)>>);
+
+impl Failed {
+    fn add(&self, (number, error): (u64, Error)) {
+        let mut failed = lock(&self.0);
+        if failed.as_ref().is_none_or(|(first, _)| number < *first) {
+            *failed = Some((number, error));
+        }
+    }
+}
+
+/// Processes parts in one thread for each processor. `next` returns a part, in any thread. A thread
+/// makes a state with `start` for its first part and counts its parts into it in order. Returns the
+/// states.
+pub(crate) fn in_turns<S: Send, P>(
+    next: impl FnMut() -> Result<Option<P>> + Send,
+    aside: Option<Aside<'_>>,
     start: impl Fn() -> Result<S> + Sync,
-    work: impl Fn(&mut S, P, &mut Part<'_, 'a>) -> Result<()> + Sync,
+    work: impl Fn(&mut S, P, &mut Part) -> Result<()> + Sync,
 ) -> Result<Vec<S>> {
-    let turns = Turns {
-        waits: aside.is_some(),
-        aside: Mutex::new(aside),
-        now: Mutex::default(),
-        changed: Condvar::new(),
-    };
-    let run = || {
-        let _alarm = Alarm(&turns);
+    // The next part and its number.
+    let source = Mutex::new((next, 0));
+    let failed = Failed::default();
+    let is_aside = aside.is_some();
+    let run = |queue: Sender<Receiver<Vec<u8>>>| -> Result<Option<S>, (u64, Error)> {
         let mut state = None;
-        loop {
-            if lock(&turns.now).failed.is_some() {
-                return Ok(state);
-            }
+        while lock(&failed.0).is_none() {
+            let mut source = lock(&source);
+            let (next, parts) = &mut *source;
             // A read error comes after all parts that were read.
-            let Some((number, found)) = next().map_err(|error| (u64::MAX, error))? else {
-                return Ok(state);
+            let Some(found) = next().map_err(|error| (u64::MAX, error))? else {
+                break;
             };
+            let number = *parts;
+            *parts += 1;
+            // Parts queue in their order, because this thread holds the source.
+            let rejects = is_aside.then(|| {
+                // Without a buffer: a thread that is ahead waits, so few rejects are in memory.
+                let (rejects, receiver) = mpsc::sync_channel(0);
+                let _ = queue.send(receiver);
+                rejects
+            });
+            drop(source);
             // Lazily: of few parts most threads get none.
             let state = match &mut state {
                 Some(state) => state,
                 none => none.insert(start().map_err(|error| (number, error))?),
             };
             let mut part = Part {
-                turns: &turns,
-                number,
+                rejects,
                 held: Vec::new(),
             };
-            work(state, found, &mut part)
-                .and_then(|()| part.finish())
-                .map_err(|error| (number, error))?;
+            work(state, found, &mut part).map_err(|error| (number, error))?;
+            part.send();
         }
+        Ok(state)
     };
-    let thread = || {
-        run()
-            .map_err(|(number, error)| {
-                let mut now = lock(&turns.now);
-                if now.failed.as_ref().is_none_or(|(first, _)| number < *first) {
-                    now.failed = Some((number, error));
-                }
-                turns.changed.notify_all();
-            })
-            .ok()
-    };
-    let threads = rayon::current_num_threads();
+    let (queue, parts) = mpsc::channel();
     let states = thread::scope(|scope| {
-        let others: Vec<_> = (1..threads).map(|_| scope.spawn(thread)).collect();
-        let own = thread();
-        let others = others.into_iter().map(|other| match other.join() {
+        let spawn = |_| {
+            let (run, failed, queue) = (&run, &failed, queue.clone());
+            scope.spawn(move || run(queue).map_err(|error| failed.add(error)).ok().flatten())
+        };
+        let threads: Vec<_> = (0..rayon::current_num_threads()).map(spawn).collect();
+        drop(queue);
+        if let Some(Aside { writer, path }) = aside {
+            let mut write = |rejects: Receiver<Vec<u8>>| {
+                let mut all = rejects.into_iter();
+                all.try_for_each(|lines| writer.write_all(&lines))
+            };
+            for (number, rejects) in (0..).zip(parts) {
+                if let Err(cause) = write(rejects) {
+                    failed.add((number, Error::io("write", path)(cause)));
+                    break;
+                }
+            }
+        }
+        let states = threads.into_iter().map(|thread| match thread.join() {
             Ok(state) => state,
             Err(panic) => std::panic::resume_unwind(panic),
         });
-        others.chain([own]).flatten().flatten().collect()
+        states.flatten().collect()
     });
-    let now = turns.now.into_inner();
-    match now.unwrap_or_else(PoisonError::into_inner).failed {
+    let failed = failed.0.into_inner();
+    match failed.unwrap_or_else(PoisonError::into_inner) {
         Some((_, error)) => Err(error),
         None => Ok(states),
     }
