@@ -38,6 +38,7 @@ use core::num::NonZero;
 use std::collections::BTreeMap;
 
 use nalgebra::{DMatrix, DVector, RowDVector};
+use serde::Serialize;
 use statrs::distribution::{ContinuousCDF, Normal, StudentsT};
 use undertone::error::{Error, Result};
 use undertone::pack::calibration::{BySource, Calibration};
@@ -136,30 +137,24 @@ pub struct Labels {
     noise: Noise,
 }
 
-/// How well the releases agree with the assumption.
-#[derive(Clone, Copy, Debug, PartialEq)]
+/// How well the releases agree with the assumption. The test has no results if `freedom` is 0 or
+/// there are fewer than [`FEWEST_TO_TEST`] releases.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Fit {
+    /// Probability that releases of texts that satisfy the assumption agree less.
+    pub probability: Option<f64>,
+    /// Distance of the releases from the fitted shares, as a multiple of the expected one; at least
+    /// 1.
+    pub dispersion: Option<f64>,
+    /// Fraction of releases that must have other outcomes, in a way that no shares of labels make,
+    /// for the test to refute the assumption 9 times in 10.
+    pub noticeable: Option<f64>,
     /// The number of ways in which outcomes can differ from all that shares of labels make. At 0
     /// nothing can be tested: every deviation looks like other shares.
     pub freedom: usize,
-    /// The result, unless `freedom` is 0 or there are fewer than [`FEWEST_TO_TEST`] releases.
-    pub test: Option<Test>,
     /// Whether the assumption is refuted: by the test, at a probability below 0.01, or because no
     /// shares from 0 to 1 make such releases.
     pub refuted: bool,
-}
-
-/// Result of a test of fit.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Test {
-    /// Probability that releases of texts that satisfy the assumption agree less.
-    pub probability: f64,
-    /// Distance of the releases from the fitted shares, as a multiple of the expected one; at least
-    /// 1.
-    pub dispersion: f64,
-    /// Fraction of releases that must have other outcomes, in a way that no shares of labels make,
-    /// for the test to refute the assumption 9 times in 10.
-    pub noticeable: f64,
 }
 
 /// Sources of the errors of estimates.
@@ -599,8 +594,8 @@ impl<'a> Part<'a> {
                 (observed, None)
             }
             Some(channel) => {
-                let (mut mean, mut square) =
-                    (DVector::zeros(outcomes), DMatrix::zeros(outcomes, outcomes));
+                let mut mean = DVector::zeros(outcomes);
+                let mut square = DMatrix::zeros(outcomes, outcomes);
                 let mut answers = Vec::new();
                 for (outcome, count) in sample.outcomes {
                     answers.clear();
@@ -625,14 +620,11 @@ impl<'a> Part<'a> {
                 (mean.map(|share| channel.unbiased(share)), Some(covariance))
             }
         };
-        let part = Self::of(calibration, laws, n, observed, of_release);
-        Ok(match assumption {
-            Assumption::OtherSources => part,
-            Assumption::Alike => Self {
-                between: None,
-                ..part
-            },
-        })
+        let mut part = Self::of(calibration, laws, n, observed, of_release);
+        if assumption == Assumption::Alike {
+            part.between = None;
+        }
+        Ok(part)
     }
 
     /// A part with these shares of outcomes.
@@ -748,7 +740,7 @@ pub fn labels(
         .iter()
         .find(|sample| sample.outcomes.values().any(|count| *count > 0));
     let Some(first) = first else {
-        return Err(refused("there are no releases".to_owned()));
+        return Err(refused("there are no releases"));
     };
     let names = &first.laws.calibration.labels;
     let mut calibrations: Vec<&Calibration> = Vec::new();
@@ -970,8 +962,7 @@ fn fit(parts: &[Part<'_>], matrix: &DMatrix<f64>, shares: &DVector<f64>) -> (Fit
     if releases < FEWEST_TO_TEST as f64 {
         let untested = Fit {
             freedom,
-            test: None,
-            refuted: false,
+            ..Fit::default()
         };
         return (untested, 1.0);
     }
@@ -1022,14 +1013,13 @@ fn fit(parts: &[Part<'_>], matrix: &DMatrix<f64>, shares: &DVector<f64>) -> (Fit
     let probability = (farther + 1) as f64 / (SIMULATED + 1) as f64;
     let dispersion = (found / expected).max(1.0);
     let critical = distances.len() - distances.len() / 100;
-    let test = (freedom > 0).then(|| Test {
-        probability,
-        dispersion,
-        noticeable: noticeable(parts, distances[critical.saturating_sub(1)], expected),
-    });
+    let noticeable = || noticeable(parts, distances[critical.saturating_sub(1)], expected);
+    let is_tested = freedom > 0;
     let fit = Fit {
+        probability: is_tested.then_some(probability),
+        dispersion: is_tested.then_some(dispersion),
+        noticeable: is_tested.then(noticeable),
         freedom,
-        test,
         refuted: probability < 0.01,
     };
     (fit, dispersion)

@@ -35,8 +35,7 @@ pub fn kinds(
     sentences_by: Mechanism,
     epsilon: Epsilon,
 ) -> Result<Vec<Kind>> {
-    let sentences = Kind::from_fields(pack, sentences_by as u8, 1, epsilon, 0)
-        .map_err(|problem| refused(problem.to_string()))?;
+    let sentences = Kind::from_fields(pack, sentences_by as u8, 1, epsilon, 0).map_err(refused)?;
     let mut kinds = vec![sentences];
     // The best candidate requires scores.
     if sentences_by == Mechanism::Scores {
@@ -84,8 +83,7 @@ pub(crate) fn whole_text_kind(
             ));
         }
     };
-    Kind::from_fields(pack, mechanism as u8, 2, epsilon, order)
-        .map_err(|problem| refused(problem.to_string()))
+    Kind::from_fields(pack, mechanism as u8, 2, epsilon, order).map_err(refused)
 }
 
 /// Errors and intervals of shares by the number of releases.

@@ -117,12 +117,12 @@ fn without_degrees_of_freedom_nothing_is_tested() {
     let public = public(None);
     let whole = estimate(&public, 0.75, Assumption::Alike);
     assert_eq!(whole.fit.freedom, 1);
-    let test = whole.fit.test.unwrap();
-    assert!(test.noticeable > 0.0 && test.noticeable < 0.1, "{test:?}");
+    let noticeable = whole.fit.noticeable.unwrap();
+    assert!(noticeable > 0.0 && noticeable < 0.1, "{noticeable}");
     let scores = Kind::from_fields([0; 8], 2, 1, kind().epsilon(), 0).unwrap();
     let laws = Laws::new(scores, &public).unwrap();
     let own = alike(&laws, &BTreeMap::from([(0, 9_000), (1, 11_000)]));
-    assert_eq!((own.fit.freedom, own.fit.test), (0, None));
+    assert_eq!((own.fit.freedom, own.fit.probability), (0, None));
 }
 
 /// A share is inside its interval, even if its interval ends at 0.

@@ -23,7 +23,7 @@ use undertone_core::reservoir::all_lines_epsilon;
 use crate::channel::Channel;
 use crate::counts::{Counted, Expected, Kind, MOST};
 use crate::forms::{self, Estimates};
-use crate::labels::{self, Assumption, Labels, Laws, Sample};
+use crate::labels::{self, Assumption, Fit, Labels, Laws, Sample};
 use crate::published::{self, DELTA};
 use crate::shares::{self, Confidence, Population, Share, Shares};
 use crate::{json, refused};
@@ -217,7 +217,7 @@ pub(crate) struct OfLabels {
     pub(crate) slice: Slice,
     pub(crate) releases: u64,
     pub(crate) one_forged_release_moves: f64,
-    pub(crate) fit: FitOf,
+    pub(crate) fit: Fit,
     /// The sources that intervals allow for; none if they assume texts like the public ones.
     pub(crate) sources: Option<SourcesOf>,
     pub(crate) shares: Vec<Row>,
@@ -230,16 +230,6 @@ pub(crate) struct SourcesOf {
     pub(crate) guessed: bool,
     /// Those that a field names.
     pub(crate) names: Vec<String>,
-}
-
-#[derive(Serialize)]
-pub(crate) struct FitOf {
-    /// None if nothing can be tested, as are the two below.
-    pub(crate) probability: Option<f64>,
-    dispersion: Option<f64>,
-    pub(crate) noticeable: Option<f64>,
-    pub(crate) freedom: usize,
-    pub(crate) refuted: bool,
 }
 
 #[derive(Serialize)]
@@ -755,13 +745,7 @@ fn of_labels(group: &Group<'_>, view: &View, own: &Labels) -> OfLabels {
         slice: view.slice.clone(),
         releases: own.releases,
         one_forged_release_moves: own.moved,
-        fit: FitOf {
-            probability: own.fit.test.map(|test| test.probability),
-            dispersion: own.fit.test.map(|test| test.dispersion),
-            noticeable: own.fit.test.map(|test| test.noticeable),
-            freedom: own.fit.freedom,
-            refuted,
-        },
+        fit: own.fit,
         sources: group.sources.clone().filter(|_| own.allows),
         shares: rows
             .map(|((share, unbiased), name)| row(name.clone(), *share, Some(*unbiased), !refuted))
