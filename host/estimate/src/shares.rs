@@ -26,7 +26,7 @@ use std::num::NonZero;
 
 use statrs::distribution::{Beta, ContinuousCDF, Normal};
 use undertone::error::Result;
-use undertone_core::release::Mechanism;
+use undertone_core::unit::Unit;
 
 use crate::channel::Channel;
 use crate::counts::Kind;
@@ -113,15 +113,7 @@ pub struct Shares {
     unknown: f64,
     /// `[m + 1]`: estimates and intervals from the other releases, before they are bounded to
     /// 0..=1.
-    known: Vec<Known>,
-}
-
-/// Estimate of a share among the texts of informative kinds.
-#[derive(Clone, Copy, Debug, PartialEq)]
-struct Known {
-    guess: f64,
-    low: f64,
-    high: f64,
+    known: Vec<Share>,
 }
 
 /// The shares that releases of one kind give under a pack of `candidates`; `None` for sentence
@@ -200,10 +192,10 @@ pub fn pooled(
         ));
     }
     let side = confidence.side(answers);
-    let ends: Vec<Known> = (0..answers)
+    let ends: Vec<Share> = (0..answers)
         .map(|answer| joined(&taken, &small, answer, side))
         .collect();
-    let unbiased: Vec<f64> = ends.iter().map(|own| own.guess).collect();
+    let unbiased: Vec<f64> = ends.iter().map(|own| own.share).collect();
     let possible = parts.iter().all(|(channel, own, votes)| {
         votes.iter().all(|votes| {
             let side = RARE / 2.0 / (answers * parts.len()) as f64;
@@ -253,7 +245,7 @@ fn is_small((channel, own, _): &Part) -> bool {
 }
 
 /// The estimate of one answer from several kinds.
-fn joined(parts: &[&Part], small: &Small, answer: usize, side: f64) -> Known {
+fn joined(parts: &[&Part], small: &Small, answer: usize, side: f64) -> Share {
     let total = parts.iter().map(|(_, own, _)| *own as f64).sum::<f64>();
     let (mut guess, mut below, mut above, mut of_small) = (0.0, 0.0, 0.0, 0.0);
     for one in parts {
@@ -267,7 +259,7 @@ fn joined(parts: &[&Part], small: &Small, answer: usize, side: f64) -> Known {
         }
         let [low, high] = mean_of_coins(votes[answer], *own, side).map(|end| channel.unbiased(end));
         if parts.len() == 1 {
-            return Known { guess, low, high };
+            return Share { share, low, high };
         }
         below += (part * (share - low)).powi(2);
         above += (part * (high - share)).powi(2);
@@ -278,8 +270,8 @@ fn joined(parts: &[&Part], small: &Small, answer: usize, side: f64) -> Known {
         below += (part * (of_small - low)).powi(2);
         above += (part * (high - of_small)).powi(2);
     }
-    Known {
-        guess,
+    Share {
+        share: guess,
         low: guess - below.sqrt(),
         high: guess + above.sqrt(),
     }
@@ -365,14 +357,7 @@ impl Population {
 
 /// Whether the guarantee of these releases covers the whole text.
 pub fn is_whole_text(kind: Kind) -> bool {
-    matches!(
-        kind.mechanism(),
-        Mechanism::WholeText
-            | Mechanism::WholeTextKnown
-            | Mechanism::Projective
-            | Mechanism::ProjectiveKnown
-            | Mechanism::Answer
-    )
+    kind.mechanism().unit() == Unit::WholeText
 }
 
 /// The differences of the shares of two sets of releases, the second less the first. Both must have
@@ -395,14 +380,11 @@ pub fn difference(first: &Shares, second: &Shares) -> Result<Vec<Share>> {
         let share = second.shares[answer].share - first.shares[answer].share;
         let of = |own: &Shares| {
             let (known, part) = (own.known[answer], 1.0 - own.unknown);
-            [
-                known.guess,
-                known.guess - known.low,
-                known.high - known.guess,
-            ]
-            .map(|x| part * x)
+            let ends = [known.share - known.low, known.high - known.share];
+            (part * known.share, ends.map(|end| part * end))
         };
-        let [[one, one_below, one_above], [two, two_below, two_above]] = [first, second].map(of);
+        let [(one, [one_below, one_above]), (two, [two_below, two_above])] =
+            [first, second].map(of);
         let low = two - one - two_below.hypot(one_above) - first.unknown;
         let high = two - one + two_above.hypot(one_below) + second.unknown;
         Share {
