@@ -83,8 +83,8 @@ pub(crate) fn in_turns<S: Send, P>(
     start: impl Fn() -> Result<S> + Sync,
     work: impl Fn(&mut S, P, &mut Part) -> Result<()> + Sync,
 ) -> Result<Vec<S>> {
-    // The next part and its number.
-    let source = Mutex::new((next, 0));
+    // The source of parts until its end, and the number of the next part.
+    let source = Mutex::new((Some(next), 0));
     let failed = Failed::default();
     let is_aside = aside.is_some();
     let run = |queue: Sender<Receiver<Vec<u8>>>| -> Result<Option<S>, (u64, Error)> {
@@ -93,7 +93,10 @@ pub(crate) fn in_turns<S: Send, P>(
             let mut source = lock(&source);
             let (next, parts) = &mut *source;
             // A read error comes after all parts that were read.
-            let Some(found) = next().map_err(|error| (u64::MAX, error))? else {
+            let found = next.as_mut().map_or(Ok(None), |next| next());
+            let Some(found) = found.map_err(|error| (u64::MAX, error))? else {
+                // A terminal would ask for its end again.
+                *next = None;
                 break;
             };
             let number = *parts;
