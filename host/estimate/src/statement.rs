@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use undertone::error::{Error, Result};
 use undertone::release::budget::number;
 use undertone::release::document::{self, Method};
-use undertone::release::window::{Window, best_guess, named_by_majority, three_digits};
+use undertone::release::window::{Promises, Window, best_guess, named_by_majority, three_digits};
 use undertone_core::epsilon::{Epsilon, Micro};
 use undertone_core::pack::Pack;
 use undertone_core::unit::Unit;
@@ -117,10 +117,7 @@ struct Promise<'a> {
     outcomes: u32,
     /// The ε of one release.
     served: Micro,
-    person: Micro,
-    line: Micro,
-    /// None if it is that of a person.
-    reader: Option<f64>,
+    promises: Promises,
 }
 
 impl Statement {
@@ -159,9 +156,7 @@ impl Statement {
             pack,
             outcomes: channel.map_or(0, |own| own.sizes()[0]),
             served: method.served(epsilon, candidates),
-            person: promises.person,
-            line: promises.line,
-            reader: promises.reader.and_then(|own| own.epsilon),
+            promises,
         };
         Ok(Self {
             users: promise.users(),
@@ -182,9 +177,12 @@ impl Promise<'_> {
 
     /// The ε of a reader of counts, with its δ.
     fn reader(&self) -> String {
-        match self.reader {
+        match self.promises.reader.and_then(|own| own.epsilon) {
             Some(epsilon) => format!("{epsilon}, delta {DELTA:e}"),
-            None => format!("{}, the same as for a person", three_digits(self.person)),
+            None => format!(
+                "{}, the same as for a person",
+                three_digits(self.promises.person)
+            ),
         }
     }
 
@@ -228,13 +226,13 @@ impl Promise<'_> {
         page.facts(&[
             (
                 "Everything that you type in a window",
-                format!("{} (a person)", three_digits(self.person)),
+                format!("{} (a person)", three_digits(self.promises.person)),
             ),
             (
                 "Any one line of it",
                 format!(
                     "{} (one of {} lines of a slot)",
-                    three_digits(self.line),
+                    three_digits(self.promises.line),
                     window.places()
                 ),
             ),
@@ -251,8 +249,8 @@ impl Promise<'_> {
         paragraph(format!(
             "What this means: somebody who knows that you typed one of two things all along, each equally likely, and who sees \
              everything that your device sends, is right at most {} % of the time. About one line: {} %. A coin is right 50 % of the time.",
-            self.right(number(self.person)),
-            self.right(number(self.line)),
+            self.right(number(self.promises.person)),
+            self.right(number(self.promises.line)),
         ));
         paragraph(format!(
             "Not hidden: that your device takes part, when it sends, and through which network. Each further window of {} slots \
@@ -315,7 +313,7 @@ impl Promise<'_> {
                 "A person: what does everything of a window cost (user level)?",
                 format!(
                     "Epsilon {} = {appointments} × {} in {slots} slots.",
-                    self.person, self.served
+                    self.promises.person, self.served
                 ),
                 OF_A_PERSON,
             ),
@@ -323,7 +321,7 @@ impl Promise<'_> {
                 "A line: what does one line cost (event level)?",
                 format!(
                     "Epsilon {}, as one of {places} lines of a slot. {few} lines of a slot together: {}.",
-                    three_digits(self.line),
+                    three_digits(self.promises.line),
                     three_digits(group)
                 ),
                 OF_A_LINE,
@@ -342,8 +340,8 @@ impl Promise<'_> {
                 "How often can an attacker be right?",
                 format!(
                     "At most {} % of the time about two equally likely windows of text, and {} % about two equally likely lines.",
-                    self.right(number(self.person)),
-                    self.right(number(self.line))
+                    self.right(number(self.promises.person)),
+                    self.right(number(self.promises.line))
                 ),
                 OF_A_GUESS,
             ),
@@ -368,7 +366,7 @@ impl Promise<'_> {
                 format!(
                     "A ledger on the device with the unit {} and the budget {} for each window, whatever the schedule does.",
                     Unit::WholeText,
-                    self.person
+                    self.promises.person
                 ),
                 "core/proofs/ledger.md",
             ),
@@ -376,8 +374,8 @@ impl Promise<'_> {
                 "What do several windows cost?",
                 format!(
                     "They add up: two windows cost {}, ten cost {}. A new installation is a new person.",
-                    three_digits(Micro(2 * self.person.0)),
-                    three_digits(Micro(10 * self.person.0))
+                    three_digits(Micro(2 * self.promises.person.0)),
+                    three_digits(Micro(10 * self.promises.person.0))
                 ),
                 OF_A_PERSON,
             ),
@@ -463,12 +461,12 @@ impl Promise<'_> {
                 "Two data sets are adjacent if everything that one person types in a window of {} slots on one device is exchanged.",
                 window.slots()
             )),
-            epsilon = number(self.person),
+            epsilon = number(self.promises.person),
             parameters = quoted(&format!(
                 "A person: epsilon {} for everything of a window ({OF_A_PERSON}). A line: {} ({OF_A_LINE}). A reader of counts: {} \
                  ({OF_A_READER}). The first two are computational, without a delta for uniform random words ({OF_THE_KEY}).",
-                three_digits(self.person),
-                three_digits(self.line),
+                three_digits(self.promises.person),
+                three_digits(self.promises.line),
                 self.reader()
             )),
             actors = quoted(

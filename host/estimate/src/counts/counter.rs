@@ -305,21 +305,19 @@ impl Counter {
         self.started = true;
         self.rejected.start(path);
         let (by, theirs) = (self.counts.slices().to_vec(), counts.slices());
-        let unfit = |problem: String| {
-            let path = path.display();
-            Err(Error::input(format!(
-                "cannot take counts from `{path}`: {problem}"
-            )))
-        };
         if by.is_empty() && !theirs.is_empty() {
-            return unfit(format!(
-                "it is sliced by {}, and earlier inputs are not; name the slices of all with ⟨by⟩",
-                theirs.join(", ")
+            let slices = theirs.join(", ");
+            return Err(file::wrong(
+                path,
+                format!(
+                    "it is sliced by {slices}, and earlier inputs are not; name the slices of all with ⟨by⟩"
+                ),
             ));
         }
         if let Some(name) = by.iter().find(|name| !theirs.contains(name)) {
-            return unfit(format!(
-                "it has no column `{name}`; count the releases anew with ⟨by {name}⟩"
+            return Err(file::wrong(
+                path,
+                format!("it has no column `{name}`; count the releases anew with ⟨by {name}⟩"),
             ));
         }
         let mut number = 0;
@@ -336,8 +334,7 @@ impl Counter {
                     Ok(_) => Reason::Line(BadLine::NoSuchCandidate),
                     Err(reason) => *reason,
                 };
-                let other = reason == Reason::Line(BadLine::OtherPack);
-                let pack = other.then(|| group.kind.pack_id());
+                let pack = reason.pack(&group.kind);
                 self.rejected.add(reason, count, number, pack);
             }
         }

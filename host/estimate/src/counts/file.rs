@@ -29,7 +29,7 @@ const GROUP: usize = 1 << 20;
 /// Index of the first slice among the columns, after the order.
 const BEFORE_SLICES: usize = 5;
 
-fn wrong(path: &Path, problem: impl std::fmt::Display) -> Error {
+pub(crate) fn wrong(path: &Path, problem: impl std::fmt::Display) -> Error {
     Error::input(format!(
         "cannot take counts from `{}`: {problem}",
         path.display()

@@ -8,7 +8,7 @@ use undertone::release::lines::BadLine;
 
 use serde::{Deserialize, Serialize};
 
-use super::LONGEST_VALUE;
+use super::{Kind, LONGEST_VALUE};
 
 /// Why a line or a record is not counted. No reason quotes its text.
 #[derive(
@@ -37,6 +37,13 @@ pub enum Reason {
     /// Releases of another ε were expected.
     #[error("made with another epsilon than expected")]
     OtherEpsilon,
+}
+
+impl Reason {
+    /// The pack to name, if that of a rejected kind was not expected.
+    pub(crate) fn pack(self, kind: &Kind) -> Option<[u8; 8]> {
+        (self == Self::Line(BadLine::OtherPack)).then(|| kind.pack_id())
+    }
 }
 
 /// Rejected lines and records: the number and the first of each reason.

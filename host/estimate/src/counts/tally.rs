@@ -227,10 +227,7 @@ impl<'a> Tally<'a> {
         match self.expected.outcomes(&kind) {
             Ok(outcomes) if outcomes.contains(outcome) => Ok((kind, outcomes)),
             Ok(_) => Err(NO_SUCH_OUTCOME.into()),
-            Err(reason) => {
-                let other = reason == Reason::Line(BadLine::OtherPack);
-                Err(Refused::Reject(reason, other.then(|| kind.pack_id())))
-            }
+            Err(reason) => Err(Refused::Reject(reason, reason.pack(&kind))),
         }
     }
 
