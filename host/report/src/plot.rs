@@ -285,12 +285,13 @@ impl Plot<'_> {
             let style = ("sans-serif", TEXT).into_text_style(root);
             style.pos(Pos::new(horizontal, vertical))
         };
+        let write = |text: &str, place, style| root.draw(&Text::new(text.to_owned(), place, style));
         for (at, text) in &y.ticks {
             let (_, place) = area.map_coordinate(&(x.start, *at));
             let line = [(across.start, place), (across.end, place)];
             root.draw(&PathElement::new(line.to_vec(), GRID.stroke_width(1)))?;
             let style = style(HPos::Right, VPos::Center);
-            root.draw(&Text::new(text.clone(), (across.start - 7, place), style))?;
+            write(text, (across.start - 7, place), style)?;
         }
         let axis = [(across.start, down.end), (across.end, down.end)];
         root.draw(&PathElement::new(axis.to_vec(), BOUND.stroke_width(1)))?;
@@ -303,21 +304,16 @@ impl Plot<'_> {
             let half = (LETTER * text.chars().count()) as i32 / 2 + 3;
             if place - half >= free {
                 let style = style(HPos::Center, VPos::Top);
-                root.draw(&Text::new(text.clone(), (place, down.end + 8), style))?;
+                write(text, (place, down.end + 8), style)?;
                 free = place + half;
             }
         }
         let label = style(HPos::Center, VPos::Top);
         let middle = (across.start + across.end) / 2;
-        root.draw(&Text::new(
-            self.x.label.to_owned(),
-            (middle, down.end + 32),
-            label,
-        ))?;
+        write(self.x.label, (middle, down.end + 32), label)?;
         let label = style(HPos::Center, VPos::Top).transform(FontTransform::Rotate270);
         let middle = (down.start + down.end) / 2;
-        root.draw(&Text::new(self.y.label.to_owned(), (4, middle), label))?;
-        Ok(())
+        Ok(write(self.y.label, (4, middle), label)?)
     }
 
     fn data(&self, chart: &mut Chart<'_, '_>, lines: &[Styled<'_>], x: &Scale, y: &Scale) -> Drawn {

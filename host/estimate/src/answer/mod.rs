@@ -98,7 +98,7 @@ impl FromStr for Compare {
 }
 
 /// Estimates from releases.
-#[derive(Serialize)]
+#[derive(Default, Serialize)]
 pub struct Answer {
     /// Version of the JSON form.
     version: u32,
@@ -327,12 +327,7 @@ impl Answer {
                 .map(|(kind, own)| Ok(kind_of(*kind, own, published(*kind, sources, &views)?)))
                 .collect::<Result<_>>()?,
             question,
-            candidates: Vec::new(),
-            answers: Vec::new(),
-            labels: Vec::new(),
-            labels_alike: Vec::new(),
-            differences: Vec::new(),
-            unanswered: Vec::new(),
+            ..Self::default()
         };
         if all.kinds.is_empty() {
             return Err(refused(format!(
