@@ -1,15 +1,11 @@
 //! `undertone budget` as a user runs it.
 
-use std::fs;
-
-use crate::common::{contains, refuse, refuse_all, succeed};
 use serde_json::Value;
-use tempfile::TempDir;
 
-fn json(arguments: &str) -> Value {
-    let folder = TempDir::new().unwrap();
-    let all = format!("budget --json - --daily {arguments}");
-    serde_json::from_str(&succeed(folder.path(), &all)).expect("JSON and nothing else")
+use crate::common::{Folder, GOLDEN, contains, json, near};
+
+fn answer(arguments: &str) -> Value {
+    json(Folder::new().succeed(format!("budget --json - --daily {arguments}")))
 }
 
 /// Of one unit and number of days: ε, δ of its own, and ε with the stated δ.
@@ -23,8 +19,8 @@ fn total(answer: &Value, unit: &str, days: u64) -> Option<[Option<f64>; 3]> {
 
 #[test]
 fn a_year_of_daily_releases() {
-    let folder = TempDir::new().unwrap();
-    let page = succeed(folder.path(), "budget --daily permute-and-flip:0.5");
+    let folder = Folder::new();
+    let page = folder.succeed("budget --daily permute-and-flip:0.5");
     // The sum, what holds with delta, and what the other rule would cost.
     contains(
         &page,
@@ -41,21 +37,17 @@ fn a_year_of_daily_releases() {
         ("permute-and-flip", 15.0, 95.837_855),
         ("exponential", 8.135_29, 36.512_678),
     ] {
-        let answer = json(&format!("{rule}:0.5"));
+        let answer = answer(&format!("{rule}:0.5"));
         let of = |days| total(&answer, "sentence", days).expect("a row");
         assert_eq!(of(1), [Some(0.5), Some(0.0), Some(0.5)]);
         assert_eq!(of(30)[..2], exact(30.0));
-        assert!(
-            (of(30)[2].unwrap() - month).abs() < 1e-4,
-            "{rule}: {:?}",
-            of(30)
-        );
+        near(&of(30)[2].into(), month, 1e-4);
         assert_eq!(of(365)[..2], exact(365.0));
         assert_eq!(of(365)[2], Some(year));
         // Without the pack nobody knows.
         assert_eq!(total(&answer, "whole-text", 365), None);
     }
-    let page = succeed(folder.path(), "budget --daily exponential:0.5 --days 1");
+    let page = folder.succeed("budget --daily exponential:0.5 --days 1");
     assert!(page.contains("delta buys nothing"), "{page}");
     assert!(!page.contains("wrong rule"), "{page}");
 }
@@ -69,16 +61,10 @@ fn no_more_is_counted_than_is_served() {
         ("exponential", "sentence", 44.361_404),
     ] {
         let daily = format!("{kind}:1000");
-        let page = succeed(
-            TempDir::new().unwrap().path(),
-            format!("budget --daily {daily} --days 1"),
-        );
+        let page = Folder::new().succeed(format!("budget --daily {daily} --days 1"));
         assert!(page.contains(" at epsilon 1000 (served as "), "{page}");
-        let [epsilon, ..] = total(&json(&daily), unit, 1).expect("a row");
-        assert!(
-            (epsilon.unwrap() - served).abs() < 1e-5,
-            "{kind}: {epsilon:?}"
-        );
+        let [epsilon, ..] = total(&answer(&daily), unit, 1).expect("a row");
+        near(&epsilon.into(), served, 1e-5);
     }
 }
 
@@ -86,35 +72,28 @@ fn no_more_is_counted_than_is_served() {
 fn units_stand_apart_and_packs_say_more() {
     let daily =
         "whole-text:1:2,exponential:0.5 words-exponential=50:0.1 vector-laplace:30 --days 10";
-    let answer = json(daily);
+    let unknown = answer(daily);
     let of = |answer: &Value, unit| total(answer, unit, 10);
-    assert_eq!(of(&answer, "sentence").unwrap()[0], Some(25.0));
-    assert_eq!(of(&answer, "whole-text"), None);
-    assert_eq!(of(&answer, "words").unwrap()[0], Some(50.0));
-    let [epsilon, own, with] = of(&answer, "vector").unwrap();
+    assert_eq!(of(&unknown, "sentence").unwrap()[0], Some(25.0));
+    assert_eq!(of(&unknown, "whole-text"), None);
+    assert_eq!(of(&unknown, "words").unwrap()[0], Some(50.0));
+    let [epsilon, own, with] = of(&unknown, "vector").unwrap();
     assert_eq!((epsilon, with), (Some(300.000_01), None));
     assert!((9.2e-5..9.3e-5).contains(&own.unwrap()), "{own:?}");
 
-    let folder = TempDir::new().unwrap();
-    let pack = concat!(
-        env!("CARGO_MANIFEST_DIR"),
-        "/../../tests/golden/golden-scores.pack"
-    );
-    let known = json(&format!("{daily} --pack {pack} --delta 1e-3"));
+    let folder = Folder::new();
+    let pack = GOLDEN.replace("golden.pack", "golden-scores.pack");
+    let known = answer(&format!("{daily} --pack {pack} --delta 1e-3"));
     let text = of(&known, "whole-text").expect("the pack says it")[0].unwrap();
-    let page = succeed(folder.path(), format!("inspect {pack}"));
-    // At ε = 1 and by the other rule, which loses a little more: each sentence release costs less than that.
-    let loss = page
-        .split("the whole text exchanged: ")
-        .nth(1)
-        .expect("a promise");
+    let page = folder.succeed(format!("inspect {pack}"));
+    // At ε = 1 and by the other rule, which loses a little more: a sentence release costs less.
+    let (_, loss) = page.split_once("the whole text exchanged: ").unwrap();
     let loss: f64 = loss.lines().next().unwrap().parse().unwrap();
     assert!(text > 20.0 && text < 20.0 + 10.0 * loss, "{text} {loss}");
 
-    let out = folder.path().join("b.json");
-    let page = succeed(folder.path(), "budget --daily projective:1 --json b.json");
+    let page = folder.succeed("budget --daily projective:1 --json b.json");
     assert!(page.contains("name the pack with --pack"), "{page}");
-    let written: Value = serde_json::from_slice(&fs::read(out).unwrap()).unwrap();
+    let written = json(folder.bytes("b.json"));
     assert_eq!(total(&written, "whole-text", 365).unwrap()[0], Some(365.0));
 }
 
@@ -122,7 +101,7 @@ fn units_stand_apart_and_packs_say_more() {
 fn words_and_vectors_cost_what_their_distance_makes_them() {
     // At distance 0.1 a year of ε = 5 is a year of ε = 0.5.
     let year = |daily: &str, distance: &str| {
-        let answer = json(&format!("{daily} --distance {distance} --days 365"));
+        let answer = answer(&format!("{daily} --distance {distance} --days 365"));
         assert_eq!(
             answer["distance"].to_string().parse(),
             distance.parse::<f64>()
@@ -138,27 +117,22 @@ fn words_and_vectors_cost_what_their_distance_makes_them() {
     ] {
         assert_eq!(year(daily, distance), [Some(182.5), Some(0.0), Some(with)]);
     }
-    let folder = TempDir::new().unwrap();
+    let folder = Folder::new();
     let daily = "budget --daily vector-laplace:3";
-    let page = succeed(folder.path(), format!("{daily} --distance 2.5"));
+    let page = folder.succeed(format!("{daily} --distance 2.5"));
     contains(&page, &["a vector, distance 2.5", "--distance W"]);
     assert!(!page.contains("W^2"), "{page}");
     for distance in ["0", "-1", "1001", "far"] {
         let all = format!("{daily} --distance {distance}");
-        refuse(folder.path(), &all, &["0.000001 to 1000"]);
+        folder.refuse(&all, &["0.000001 to 1000"]);
     }
-    refuse(
-        folder.path(),
-        "budget --daily vector-laplace:0.09",
-        &["0.1..=1000"],
-    );
+    folder.refuse("budget --daily vector-laplace:0.09", &["0.1..=1000"]);
 }
 
 #[test]
 fn what_is_no_budget_is_refused() {
-    let folder = TempDir::new().unwrap();
-    refuse_all(
-        folder.path(),
+    let folder = Folder::new();
+    folder.refuse_all(
         "budget --daily",
         "flip:1 => `flip` | permute-and-flip | vector-laplace
         flip=5:1 => `flip` | words-exponential=N
@@ -173,8 +147,7 @@ fn what_is_no_budget_is_refused() {
         words-laplace=257:1 => 1 to 256 | `257`
         words-laplace=256:1000:65535 => 16776960016 | 281474976",
     );
-    refuse_all(
-        folder.path(),
+    folder.refuse_all(
         "budget --daily exponential:1",
         "--delta 0 => between 0 and 1
         --delta -1 => between 0 and 1
@@ -183,14 +156,7 @@ fn what_is_no_budget_is_refused() {
         --days 0 => 1..=65535
         --pack no.pack => no.pack",
     );
-    refuse(folder.path(), "budget", &["--daily"]);
-    let depth = concat!(
-        env!("CARGO_MANIFEST_DIR"),
-        "/../../tests/golden/golden.pack"
-    );
-    refuse(
-        folder.path(),
-        format!("budget --pack {depth} --daily whole-text:1"),
-        &["needs a pack with scores"],
-    );
+    folder.refuse("budget", &["--daily"]);
+    let line = format!("budget --pack {GOLDEN} --daily whole-text:1");
+    folder.refuse(line, &["needs a pack with scores"]);
 }

@@ -1,108 +1,61 @@
 //! The command line, run as a user runs it.
 //!
-//! Chance: false alarm 10⁻¹², miss none. Comments in `text_becomes…` and `of_messages…` derive it.
+//! Chance: false alarm 10⁻¹², miss none. Comments in `candidates_are_listed…` and `of_messages…`
+//! derive it.
 
 use std::fs;
-use std::path::Path;
 
 use crate::common::{
-    self, Model, contains, fitting_tokenizer, refuse, refuse_all, refused, succeed, undertone,
+    Folder, GOLDEN, Model, PACKS, contains, fitting_tokenizer, json, release_in, rows,
     write_encoder,
 };
 use sha2::{Digest, Sha256};
-use tempfile::TempDir;
 use undertone::encoder::{Encoder, LexiconEncoder};
 use undertone::pack::trained::{Layer, Recoder, ScoreHeads};
 use undertone_core::pack::Pack;
-use undertone_core::release::{Mechanism, Release};
+use undertone_core::release::Mechanism;
+
+const CANDIDATES: &str = "a.candidates.safetensors";
 
 fn privatize(pack: &str, epsilon: &str, input: &str, out: &str) -> String {
     format!("privatize --pack {pack} --epsilon={epsilon} --in {input} --out {out}")
 }
 
 /// Writes a public and a private corpus, and makes a pack of the public one.
-fn prepared() -> TempDir {
-    let folder = tempfile::tempdir().unwrap();
+fn prepared() -> Folder {
+    let folder = Folder::new();
     let topics = [
-        [
-            "The soup needs salt.",
-            "Boil the potatoes.",
-            "Bake the bread slowly.",
-            "Chop the onions.",
-        ],
-        [
-            "The goalkeeper dived.",
-            "They scored twice.",
-            "The referee blew his whistle.",
-            "Our team lost.",
-        ],
-        [
-            "The telescope shows Saturn.",
-            "A comet passed.",
-            "Stars twinkle.",
-            "The moon is full.",
-        ],
+        "The soup needs salt.|Boil the potatoes.|Bake the bread slowly.|Chop the onions.",
+        "The goalkeeper dived.|They scored twice.|The referee blew his whistle.|Our team lost.",
+        "The telescope shows Saturn.|A comet passed.|Stars twinkle.|The moon is full.",
     ];
     let mut public = String::new();
     let mut private = String::new();
     for (number, topic) in (0..).zip(topics.iter().cycle().take(30)) {
-        let text: Vec<&str> = topic
-            .iter()
-            .cycle()
-            .skip(number % 4)
-            .take(8 + number % 3)
-            .copied()
-            .collect();
-        let text = text.join(" ");
+        let sentences = topic.split('|').cycle().skip(number % 4);
+        let text = sentences.take(8 + number % 3).collect::<Vec<_>>().join(" ");
         let label = number % 3;
         public +=
             &format!("{{\"id\": \"public-{number}\", \"label\": {label}, \"text\": \"{text}\"}}\n");
         private += &format!("{label}\t{text}\n");
     }
-    fs::write(folder.path().join("public.jsonl"), public).unwrap();
-    fs::write(folder.path().join("private.tsv"), private).unwrap();
-    succeed(folder.path(), "pack --corpus public.jsonl --out a.pack");
+    folder.write("public.jsonl", public);
+    folder.write("private.tsv", private);
+    folder.succeed("pack --corpus public.jsonl --out a.pack");
     folder
 }
 
-fn golden_pack() -> String {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/golden/golden.pack");
-    path.to_str().unwrap().to_owned()
-}
-
 #[test]
-fn text_becomes_releases_that_the_server_reads() {
+fn candidates_are_listed_and_releases_drawn_anew() {
     let folder = prepared();
-    let folder = folder.path();
-    let described = succeed(folder, "inspect a.pack");
-    contains(&described, &["scores      3 candidates, 0..=8 a sentence"]);
+    let described = folder.succeed("inspect a.pack");
     // The lexicon travels in the pack.
-    contains(&described, &["words"]);
+    contains(
+        &described,
+        &["scores      3 candidates, 0..=8 a sentence", "words"],
+    );
 
-    let private = privatize("a.pack", "40", "private.tsv", "r.jsonl");
-    succeed(folder, &private);
-    let decode = "decode --candidates a.candidates.safetensors --in r.jsonl --out d.jsonl";
-    succeed(folder, decode);
-    let decoded = fs::read_to_string(folder.join("d.jsonl")).unwrap();
-    let lines: Vec<serde_json::Value> = decoded
-        .lines()
-        .map(|line| serde_json::from_str(line).unwrap())
-        .collect();
-    assert_eq!(lines.len(), 30);
-    for (number, line) in lines.iter().enumerate() {
-        assert_eq!(line["id"], format!("line-{}", number + 1));
-        assert_eq!(line["epsilon"], 40);
-        assert_eq!(line["label"], line["name"]);
-        assert_eq!(line["label"], line["candidate"].to_string());
-    }
-    let own = |(number, line): &(usize, &serde_json::Value)| {
-        line["label"].as_str() == Some(["0", "1", "2"][number % 3])
-    };
-    // Each of the 3 other outcomes has a probability of 2⁻⁴⁸: 3·10⁻¹³ for 30 releases.
-    let right = lines.iter().enumerate().filter(own).count();
-    assert_eq!(right, 30, "releases that name the document's own topic");
-
-    let listed = succeed(folder, "candidates a.candidates.safetensors");
+    let listed = folder.succeed(format!("candidates {CANDIDATES}"));
     let listed: Vec<Vec<&str>> = listed
         .lines()
         .map(|line| line.split('\t').collect())
@@ -113,41 +66,32 @@ fn text_becomes_releases_that_the_server_reads() {
         assert!(candidate[2].ends_with('.'), "{candidate:?}");
     }
     assert_eq!(listed.len(), 4);
-    refuse(
-        folder,
-        "candidates a.pack",
-        &["a.pack", "not a candidates file"],
-    );
+    folder.refuse("candidates a.pack", &["a.pack", "not a candidates file"]);
 
     // Each run draws new releases. No outcome has a probability above e^0.01/4, so two runs give
     // the same 30 releases with a probability below 10⁻¹⁷.
     let private = privatize("a.pack", "0.01", "private.tsv", "r.jsonl");
-    succeed(folder, &private);
-    let first = fs::read(folder.join("r.jsonl")).unwrap();
-    succeed(folder, &private);
-    assert_ne!(fs::read(folder.join("r.jsonl")).unwrap(), first);
+    folder.succeed(&private);
+    let first = folder.bytes("r.jsonl");
+    folder.succeed(&private);
+    assert_ne!(folder.bytes("r.jsonl"), first);
 }
 
 #[test]
 fn the_program_says_its_own_name() {
-    let folder = tempfile::tempdir().unwrap();
-    let version = succeed(folder.path(), "--version");
-    assert_eq!(
-        version,
-        concat!("undertone ", env!("CARGO_PKG_VERSION"), "\n")
-    );
+    let folder = Folder::new();
+    let expected = concat!("undertone ", env!("CARGO_PKG_VERSION"), "\n");
+    assert_eq!(folder.succeed("--version"), expected);
 }
 
 #[test]
 fn packs_are_reproducible_from_their_seed() {
     let folder = prepared();
-    let folder = folder.path();
-    let same =
-        |a: &str, b: &str| fs::read(folder.join(a)).unwrap() == fs::read(folder.join(b)).unwrap();
+    let same = |a: &str, b: &str| folder.bytes(a) == folder.bytes(b);
     for how in ["--clusters 5", "--selector depth"] {
         for (out, seed) in [("1.pack", "1"), ("again.pack", "1"), ("2.pack", "2")] {
             let pack = format!("pack --corpus public.jsonl --out {out}");
-            succeed(folder, format!("{pack} {how} --seed {seed}"));
+            folder.succeed(format!("{pack} {how} --seed {seed}"));
         }
         assert!(same("1.pack", "again.pack"));
         let candidates = |name: &str| format!("{name}.candidates.safetensors");
@@ -159,93 +103,49 @@ fn packs_are_reproducible_from_their_seed() {
 #[test]
 fn candidates_are_labels_clusters_or_documents() {
     let folder = prepared();
-    let folder = folder.path();
-    fs::write(
-        folder.join("unlabelled.jsonl"),
-        fs::read_to_string(folder.join("public.jsonl"))
-            .unwrap()
-            .replace("label", "other"),
-    )
-    .unwrap();
-    for (corpus, how, expected) in [
-        ("public.jsonl", "", "scores      3 candidates"),
-        ("public.jsonl", "--clusters 5", "scores      5 candidates"),
-        // Nine different documents make at most nine clusters.
-        ("unlabelled.jsonl", "", "scores      9 candidates"),
-        (
-            "unlabelled.jsonl",
-            "--clusters 2",
-            "scores      2 candidates",
-        ),
-        (
-            "public.jsonl",
-            "--selector depth",
-            "depth       30 candidates, 50 directions",
-        ),
-        (
-            "public.jsonl",
-            "--selector depth --candidates 9 --directions 7",
-            "depth       9 candidates, 7 directions",
-        ),
-    ] {
-        let pack = format!("pack --corpus {corpus} --out b.pack");
-        succeed(folder, format!("{pack} {how}"));
-        let described = succeed(folder, "inspect b.pack");
-        assert!(
-            described.contains(expected),
-            "{corpus} {how:?}: {described}"
-        );
+    let unlabelled = folder.text("public.jsonl").replace("label", "other");
+    folder.write("unlabelled.jsonl", unlabelled);
+    // Nine different documents make at most nine clusters.
+    let table = "
+        public.jsonl => scores      3 candidates
+        public.jsonl --clusters 5 => scores      5 candidates
+        unlabelled.jsonl => scores      9 candidates
+        unlabelled.jsonl --clusters 2 => scores      2 candidates
+        public.jsonl --selector depth => depth       30 candidates, 50 directions
+        public.jsonl --selector depth --candidates 9 --directions 7 => depth       9 candidates, 7 directions";
+    for [how, expected] in rows(table) {
+        folder.succeed(format!("pack --out b.pack --corpus {how}"));
+        contains(&folder.succeed("inspect b.pack"), &[expected]);
         let release = privatize("b.pack", "1", "private.tsv", "r.jsonl");
-        let by_sentence = "--rule permute-and-flip";
         if how.contains("depth") {
             // A run never chooses a weaker promise by default.
-            refuse(
-                folder,
-                &release,
-                &["selects by depth", "--rule permute-and-flip"],
-            );
+            folder.refuse(&release, &["selects by depth", "--rule permute-and-flip"]);
         }
-        succeed(folder, format!("{release} {by_sentence}"));
+        folder.succeed(format!("{release} --rule permute-and-flip"));
     }
 }
 
 #[test]
 fn limit_reads_only_the_first_documents() {
     let folder = prepared();
-    let folder = folder.path();
-    succeed(
-        folder,
-        "pack --corpus public.jsonl --limit 7 --selector depth --out b.pack",
-    );
-    assert!(succeed(folder, "inspect b.pack").contains("7 candidates"));
+    folder.succeed("pack --corpus public.jsonl --limit 7 --selector depth --out b.pack");
+    assert!(folder.succeed("inspect b.pack").contains("7 candidates"));
     let release = privatize("b.pack", "1", "private.tsv", "r.jsonl");
     let more = "--rule permute-and-flip --limit 2";
-    let arguments = format!("{release} {more}");
-    succeed(folder, &arguments);
-    assert_eq!(
-        fs::read_to_string(folder.join("r.jsonl"))
-            .unwrap()
-            .lines()
-            .count(),
-        2
-    );
+    folder.succeed(format!("{release} {more}"));
+    assert_eq!(folder.count("r.jsonl"), 2);
     // A header is refused whatever the limit.
     let text = "Kategorie\tText\nx\tThe ball\ny\tThe soup\ny\tThe tea\n";
-    fs::write(folder.join("h.tsv"), text).unwrap();
+    folder.write("h.tsv", text);
     let release = privatize("b.pack", "1", "h.tsv", "h.jsonl");
-    refuse(
-        folder,
-        format!("{release} {more}"),
-        &["line 1: it names columns"],
-    );
+    folder.refuse(format!("{release} {more}"), &["line 1: it names columns"]);
 }
 
 #[test]
 fn encode_writes_what_other_software_reads() {
     let folder = prepared();
-    let folder = folder.path();
-    succeed(folder, "encode --corpus public.jsonl --out e.safetensors");
-    let bytes = fs::read(folder.join("e.safetensors")).unwrap();
+    folder.succeed("encode --corpus public.jsonl --out e.safetensors");
+    let bytes = folder.bytes("e.safetensors");
     let tensors = safetensors::SafeTensors::deserialize(&bytes).unwrap();
     let offsets = tensors.tensor("offsets").unwrap();
     assert_eq!(offsets.shape(), [31]);
@@ -258,7 +158,6 @@ fn encode_writes_what_other_software_reads() {
 #[test]
 fn corpora_that_give_no_pack_are_refused() {
     let folder = prepared();
-    let folder = folder.path();
     let many: String = (0..=12_800).map(|n| format!("{n}\tSoup.\n")).collect();
     for (name, text) in [
         ("short.tsv", "1\tOne sentence.\n"),
@@ -266,11 +165,10 @@ fn corpora_that_give_no_pack_are_refused() {
         ("rulers.tsv", "1\t-- ** --\n1\t...\n"),
         ("many.tsv", &many),
     ] {
-        fs::write(folder.join(name), text).unwrap();
+        folder.write(name, text);
     }
     // A device can sum the scores of at most 12,800 candidates, so a larger pack is of no use.
-    refuse_all(
-        folder,
+    folder.refuse_all(
         "pack --out b.pack --corpus",
         "short.tsv => all 1 documents have the same label
         empty.jsonl => the corpus has no documents
@@ -288,12 +186,10 @@ fn corpora_that_give_no_pack_are_refused() {
 #[test]
 fn options_that_make_no_sense_are_refused() {
     let folder = prepared();
-    let folder = folder.path();
     fs::create_dir(folder.join("texts")).unwrap();
-    fs::write(folder.join("r.jsonl"), "").unwrap();
+    folder.write("r.jsonl", "");
     // A size that leaves nothing for features has the same message as one that is too small.
-    refuse_all(
-        folder,
+    folder.refuse_all(
         "pack --corpus public.jsonl --out b.pack",
         "--limit -1 => invalid value '-1' for '--limit | from 0 to 18446744073709551615
         --seed -1 => invalid value '-1' for '--seed | from 0 to 18446744073709551615
@@ -324,8 +220,7 @@ fn options_that_make_no_sense_are_refused() {
         --size 1 --heads both => give at least 76
         --size 76 --heads vectors => more than the 76 of --size",
     );
-    refuse_all(
-        folder,
+    folder.refuse_all(
         "privatize --out o.jsonl",
         "--pack a.pack --in private.tsv --epsilon 0 => below 0.000001
         --pack a.pack --in private.tsv --epsilon -1 => below 0.000001
@@ -340,8 +235,7 @@ fn options_that_make_no_sense_are_refused() {
         --pack a.candidates.safetensors --in private.tsv --epsilon 1 => is a file of candidates",
     );
     for command in ["plan --epsilon 1", "estimate --in r.jsonl"] {
-        refuse_all(
-            folder,
+        folder.refuse_all(
             &format!("{command} --candidates a.candidates.safetensors"),
             "--messages => not provided | --corpus <FILE>
             --text-field text => not provided | --corpus <FILE>
@@ -351,9 +245,7 @@ fn options_that_make_no_sense_are_refused() {
             --onnxruntime x => not provided | --corpus <FILE>",
         );
     }
-    refuse_all(
-        folder,
-        "",
+    folder.refuse_all("",
         "decode --candidates a.pack --in r.jsonl --out d.jsonl => `a.pack` is not a candidates file
         encode --corpus public.jsonl --out e --onnxruntime x => --onnxruntime does nothing without
         measure --pack a.pack --corpus public.jsonl --misspelt -1 => '-1' for '--misspelt | 0..=1
@@ -372,40 +264,38 @@ fn options_that_make_no_sense_are_refused() {
 #[test]
 fn wrong_encoders_are_refused_by_name() {
     let folder = prepared();
-    let folder = folder.path();
-    let with = |encoder: &str, parts: &[&str]| {
-        let release = privatize("a.pack", "1", "private.tsv", "r.jsonl");
-        let arguments = format!("{release} --encoder {encoder}");
-        refuse(folder, &arguments, parts);
-    };
-    with("no-such-folder", &["no-such-folder", "model.onnx"]);
     // The vector of "blue" has an infinite coordinate, which is an error.
-    let tiny = write_encoder(folder, "tiny", &Model::default(), &fitting_tokenizer());
-    fs::write(folder.join("blue.tsv"), "a\tRed red.\nb\tGreen blue.\n").unwrap();
-    let encoder = tiny.to_str().unwrap();
-    let encode = format!("encode --corpus blue.tsv --encoder {encoder} --out e");
-    let output = undertone(folder, &encode);
-    refused(&output, &encode, &["NaN or infinity for sentence 1"]);
+    write_encoder(&folder, "tiny", &Model::default(), &fitting_tokenizer());
+    folder.write("blue.tsv", "a\tRed red.\nb\tGreen blue.\n");
+    let encode = "encode --corpus blue.tsv --encoder tiny --out e";
+    folder.fail(encode, &["NaN or infinity for sentence 1"]);
     assert!(!folder.join("e").exists());
+    folder.write("text.pack", "not a pack");
     // The lexicon of this pack has 16 coordinates.
-    with(&golden_pack(), &["16 coordinates"]);
-    fs::write(folder.join("text.pack"), "not a pack").unwrap();
-    with("text.pack", &["text.pack", "not a usable pack"]);
+    let release = privatize("a.pack", "1", "private.tsv", "r.jsonl");
+    folder.refuse_all(
+        &format!("{release} --encoder"),
+        &format!(
+            "no-such-folder => no-such-folder | model.onnx
+            {GOLDEN} => 16 coordinates
+            text.pack => text.pack | not a usable pack"
+        ),
+    );
 }
 
 /// Without its labels, another pack would be made of the corpus.
 #[test]
 fn labels_in_a_field_of_nearly_the_default_name_are_an_error() {
     let folder = prepared();
-    let folder = folder.path();
-    let public = fs::read_to_string(folder.join("public.jsonl")).unwrap();
-    let lines = public.replace("\"label\"", "\"Label\"");
-    fs::write(folder.join("capital.jsonl"), lines).unwrap();
-    fs::write(folder.join("spaced.csv"), "text, label\na.,b\nc.,d\n").unwrap();
+    let lines = folder
+        .text("public.jsonl")
+        .replace("\"label\"", "\"Label\"");
+    folder.write("capital.jsonl", lines);
+    folder.write("spaced.csv", "text, label\na.,b\nc.,d\n");
     for (corpus, other) in [("capital.jsonl", "`Label`"), ("spaced.csv", "` label`")] {
         for limit in ["", " --limit 1"] {
             let pack = format!("pack --corpus {corpus} --out b.pack{limit}");
-            refuse(folder, &pack, &["no field `label`, but", other]);
+            folder.refuse(&pack, &["no field `label`, but", other]);
         }
     }
 }
@@ -414,27 +304,18 @@ fn labels_in_a_field_of_nearly_the_default_name_are_an_error() {
 #[test]
 fn labels_that_cannot_be_candidates_are_refused_by_line() {
     let folder = prepared();
-    let folder = folder.path();
-    let public = fs::read_to_string(folder.join("public.jsonl")).unwrap();
-    let write = |name: &str, label: &str| {
+    let public = folder.text("public.jsonl");
+    for (corpus, label) in [
+        ("some.jsonl", "\"other\": 1"),
+        ("null.jsonl", "\"label\": null"),
+        ("blank.jsonl", "\"label\": \"\""),
+    ] {
         let text = public.replacen("\"label\": 1", label, 3);
-        fs::write(folder.join(name), format!("\n{text}")).unwrap();
-    };
-    write("some.jsonl", "\"other\": 1");
-    write("null.jsonl", "\"label\": null");
-    write("blank.jsonl", "\"label\": \"\"");
-    for corpus in ["some.jsonl", "null.jsonl", "blank.jsonl"] {
+        folder.write(corpus, format!("\n{text}"));
+        let without = "3 of 30 documents have no label, the first on line 3";
         let pack = format!("pack --corpus {corpus} --out b.pack");
-        refuse(
-            folder,
-            &pack,
-            &[
-                "3 of 30 documents have no label, the first on line 3",
-                "--unlabelled skip",
-                "--clusters",
-            ],
-        );
-        let said = common::notes(folder, format!("{pack} --unlabelled skip"));
+        folder.refuse(&pack, &[without, "--unlabelled skip", "--clusters"]);
+        let said = folder.notes(format!("{pack} --unlabelled skip"));
         contains(
             &said,
             &[
@@ -442,77 +323,46 @@ fn labels_that_cannot_be_candidates_are_refused_by_line() {
                 "3 documents without a label are left out, the first on line 3",
             ],
         );
-        succeed(folder, format!("{pack} --clusters 4"));
-        fs::remove_file(folder.join("b.pack")).unwrap();
-        fs::remove_file(folder.join("b.candidates.safetensors")).unwrap();
-        let keywords = format!("keywords --corpus {corpus} --words 3 --out k");
-        let parts = ["3 of 30 documents have no label, the first on line 3"];
-        refuse(folder, &keywords, &parts);
-    }
-    fs::write(folder.join("one.tsv"), "a\tSoup.\n".repeat(40)).unwrap();
-    let one = "pack --corpus one.tsv --out b.pack";
-    refuse(
-        folder,
-        one,
-        &["all 40 documents have the same label", "--clusters N"],
-    );
-    let skip = "--unlabelled skip";
-    for (more, part) in [
-        ("--clusters 3", "labels as candidates"),
-        ("--selector depth", "--selector scores"),
-    ] {
-        let pack = "pack --corpus public.jsonl --out b.pack";
-        refuse(
-            folder,
-            format!("{pack} {skip} {more}"),
-            &["--unlabelled skip is for", part],
+        folder.succeed(format!("{pack} --clusters 4"));
+        folder.remove("b.pack");
+        folder.remove("b.candidates.safetensors");
+        folder.refuse(
+            format!("keywords --corpus {corpus} --words 3 --out k"),
+            &[without],
         );
     }
+    folder.write("one.tsv", "a\tSoup.\n".repeat(40));
+    folder.refuse_all(
+        "pack --out b.pack --corpus",
+        "one.tsv => all 40 documents have the same label | --clusters N
+        public.jsonl --unlabelled skip --clusters 3 => --unlabelled skip is for labels as candidates
+        public.jsonl --unlabelled skip --selector depth => --unlabelled skip is for --selector scores",
+    );
 }
 
 /// Labels of another pack are not taken for those of this one.
 #[test]
 fn a_pack_is_measured_with_its_own_candidates() {
     let folder = prepared();
-    let folder = folder.path();
-    let line = "pack --corpus public.jsonl --clusters 3 --out other.pack";
-    succeed(folder, line);
+    folder.succeed("pack --corpus public.jsonl --clusters 3 --out other.pack");
     let measure = "measure --pack a.pack --corpus public.jsonl";
-    succeed(folder, measure);
-    let own = folder.join("a.candidates.safetensors");
-    fs::copy(folder.join("other.candidates.safetensors"), &own).unwrap();
-    let id = |pack: &str| {
-        let bytes = fs::read(folder.join(pack)).unwrap();
-        hex::encode(Pack::parse(&bytes).unwrap().id())
-    };
-    let [wanted, found] = ["a.pack", "other.pack"].map(id);
-    refuse(
-        folder,
-        measure,
-        &[
-            "`a.candidates.safetensors` has the candidates of pack",
-            &found,
-            "`a.pack` is pack",
-            &wanted,
-        ],
+    folder.succeed(measure);
+    folder.write(CANDIDATES, folder.bytes("other.candidates.safetensors"));
+    let id = |pack| hex::encode(Pack::parse(&folder.bytes(pack)).unwrap().id());
+    let of = format!(
+        "`{CANDIDATES}` has the candidates of pack {}",
+        id("other.pack")
     );
-}
-
-#[test]
-fn lists_are_typed_with_commas_or_spaces() {
-    let folder = prepared();
-    let folder = folder.path();
-    for epsilons in ["0.5,1", "0.5 1", "0.5 --epsilon 1"] {
-        let audit = "audit a.pack --neighbours 20 --releases 1000 --mechanism whole-text --out o";
-        succeed(folder, format!("{audit} --epsilon {epsilons}"));
-    }
+    folder.refuse(
+        measure,
+        &[&of, &format!("`a.pack` is pack {}", id("a.pack"))],
+    );
 }
 
 /// Heads and recoders come from files of the laboratory or of any other program.
 #[test]
 fn heads_and_recoders_come_from_files() {
     let folder = prepared();
-    let folder = folder.path();
     let encoder = LexiconEncoder::embedded();
     let (identity, dimension) = (encoder.identity(), encoder.dimension());
     let labels = ["0", "1", "2"].map(str::to_owned).to_vec();
@@ -537,22 +387,22 @@ fn heads_and_recoders_come_from_files() {
     recoder.write(&path, identity).unwrap();
 
     let pack = "pack --corpus public.jsonl --out from.pack";
-    let with = |more: &str| format!("{pack} {more}");
-    succeed(folder, with("--heads-from heads.safetensors"));
-    let bytes = fs::read(folder.join("from.pack")).unwrap();
+    folder.succeed(format!("{pack} --heads-from heads.safetensors"));
+    let bytes = folder.bytes("from.pack");
     let scores = Pack::parse(&bytes).unwrap().scores().unwrap();
     assert_eq!(scores.largest_score(), 3);
     assert_eq!(scores.candidate_count() as usize, labels.len());
-    let depth = "--selector depth --recoder-from recoder.safetensors";
-    succeed(folder, with(depth));
-    let bytes = fs::read(folder.join("from.pack")).unwrap();
+    folder.succeed(format!(
+        "{pack} --selector depth --recoder-from recoder.safetensors"
+    ));
+    let bytes = folder.bytes("from.pack");
     assert!(Pack::parse(&bytes).unwrap().recoder().is_some());
 
-    let mut others = labels.clone();
-    others[0] = "another".to_owned();
-    write("others.safetensors", &others);
-    refuse_all(
-        folder,
+    write(
+        "others.safetensors",
+        &["another", "1", "2"].map(str::to_owned),
+    );
+    folder.refuse_all(
         pack,
         "--heads-from others.safetensors => another
         --heads-from recoder.safetensors => weights
@@ -567,33 +417,31 @@ fn heads_and_recoders_come_from_files() {
 /// held-out text in the training part can predict its label.
 #[test]
 fn documents_with_one_id_are_held_out_together() {
-    let folder = tempfile::tempdir().unwrap();
-    let folder = folder.path();
+    let folder = Folder::new();
     let text = |n: u32| {
         let letter = |place: u32| char::from(b'a' + (n * 7919 / 13u32.pow(place) % 26) as u8);
         (0..3).map(letter).collect::<String>().repeat(3)
     };
     let line = |n: u32| {
         let label = ["tea", "sport"][(n.count_ones() % 2) as usize];
-        format!(
-            "{{\"of\": {n}, \"label\": \"{label}\", \"text\": \"{}\"}}\n",
-            text(n)
-        )
+        let text = text(n);
+        format!("{{\"of\": {n}, \"label\": \"{label}\", \"text\": \"{text}\"}}\n")
     };
     let corpus: String = (0..128).flat_map(|n| [line(n), line(n)]).collect();
-    fs::write(folder.join("c.jsonl"), corpus).unwrap();
-    let right = |id_field| {
-        let command =
-            format!("pack --corpus c.jsonl --out c.pack --heads features --id-field {id_field}");
-        let output = undertone(folder, &command);
-        let said = String::from_utf8(output.stderr).unwrap();
-        let none = said
+    folder.write("c.jsonl", corpus);
+    // The share of right releases without noise.
+    let right = |id_field| -> f64 {
+        let pack = "pack --corpus c.jsonl --out c.pack --heads features --id-field";
+        let notes = folder.notes(format!("{pack} {id_field}"));
+        let none = notes
             .lines()
             .find_map(|line| line.trim().strip_prefix("none"));
-        let right = none.and_then(|line| line.split_whitespace().next());
-        right
-            .and_then(|right| right.parse::<f64>().ok())
-            .expect("a table")
+        none.unwrap()
+            .split_whitespace()
+            .next()
+            .unwrap()
+            .parse()
+            .unwrap()
     };
     let (alone, together) = (right("id"), right("of"));
     assert!(alone > 80.0 && together < 60.0, "{alone} {together}");
@@ -601,54 +449,48 @@ fn documents_with_one_id_are_held_out_together() {
 
 #[test]
 fn demo_states_a_loss_below_every_epsilon() {
-    let folder = tempfile::tempdir().unwrap();
-    let folder = folder.path();
-    fs::write(
-        folder.join("note.txt"),
-        "The nurse drew blood. My scan is on Friday! Will it hurt?",
-    )
-    .unwrap();
+    let folder = Folder::new();
+    let note = "The nurse drew blood. My scan is on Friday! Will it hurt?";
+    folder.write("note.txt", note);
     for text in [
         "demo",
         "demo --text note.txt",
         "demo --text note.txt --save d.pack",
     ] {
-        let shown = succeed(folder, text);
-        let losses: Vec<(f64, f64)> = shown
-            .lines()
-            .filter_map(|line| line.trim().strip_prefix("worst privacy loss"))
-            .map(|line| {
-                let mut words = line.split_whitespace();
-                let loss = words.next().unwrap().parse().unwrap();
-                let most = words.nth(3).unwrap().trim_end_matches(',').parse().unwrap();
-                (loss, most)
-            })
-            .collect();
+        let shown = folder.succeed(text);
+        let losses = shown.lines().filter_map(|line| {
+            let mut words = line
+                .trim()
+                .strip_prefix("worst privacy loss")?
+                .split_whitespace();
+            let mut number = |skipped| words.nth(skipped)?.trim_end_matches(',').parse().ok();
+            Some([number(0)?, number(3)?])
+        });
+        let losses: Vec<[f64; 2]> = losses.collect();
         assert_eq!(losses.len(), 4, "{shown}");
-        for (loss, most) in losses {
+        for [loss, most] in losses {
             assert!(loss > 0.3 * most && loss <= most, "{loss} of {most}");
         }
         assert!(shown.contains("What is promised"));
     }
     assert!(folder.join("d.pack").exists() && folder.join("d.candidates.safetensors").exists());
-    refuse(folder, "demo --text missing.txt", &["missing.txt"]);
+    folder.refuse("demo --text missing.txt", &["missing.txt"]);
 }
 
 #[test]
 fn of_messages_only_the_author_s_words_count() {
     let folder = prepared();
-    let folder = folder.path();
     let quoted = "> The goalkeeper dived. They scored twice. The referee blew his whistle. Our team lost.\\n".repeat(9);
     let own = "The soup needs salt. Boil the potatoes. Bake the bread slowly. Chop the onions. "
         .repeat(3);
     let messages = format!(
         "{{\"text\": \"Subject: the referee blew his whistle\\n\\n{quoted}{own}\\n-- \\nOur team\"}}\n"
     );
-    fs::write(folder.join("messages.jsonl"), messages).unwrap();
+    folder.write("messages.jsonl", messages);
     let sentences = |more: &str| {
         let encode = "encode --corpus messages.jsonl --out e";
-        succeed(folder, format!("{encode} {more}"));
-        let bytes = fs::read(folder.join("e")).unwrap();
+        folder.succeed(format!("{encode} {more}"));
+        let bytes = folder.bytes("e");
         let tensors = safetensors::SafeTensors::deserialize(&bytes).unwrap();
         tensors.tensor("embeddings").unwrap().shape()[0]
     };
@@ -657,12 +499,9 @@ fn of_messages_only_the_author_s_words_count() {
 
     let label = |more: &str| {
         let release = privatize("a.pack", "1000", "messages.jsonl", "r.jsonl");
-        succeed(folder, format!("{release} {more}"));
-        let decode = "decode --candidates a.candidates.safetensors --in r.jsonl --out d.jsonl";
-        succeed(folder, decode);
-        let decoded = fs::read_to_string(folder.join("d.jsonl")).unwrap();
-        let line: serde_json::Value = serde_json::from_str(decoded.trim()).unwrap();
-        line["label"].clone()
+        folder.succeed(format!("{release} {more}"));
+        let decode = format!("decode --candidates {CANDIDATES} --in r.jsonl");
+        json(folder.succeed(decode))["label"].clone()
     };
     // Another topic has a probability of at most 2⁻⁴⁷: the rule limits ε to 33.3.
     assert_eq!(label(""), "1", "football");
@@ -673,7 +512,6 @@ fn of_messages_only_the_author_s_words_count() {
 #[test]
 fn a_run_prints_what_is_served() {
     let folder = prepared();
-    let folder = folder.path();
     for (rule, epsilon, served) in [
         ("whole-text", "1000", "33.271065"),
         ("projective", "1000", "27.725888"),
@@ -682,12 +520,12 @@ fn a_run_prints_what_is_served() {
         ("whole-text", "33", "33"),
     ] {
         let release = privatize("a.pack", epsilon, "private.tsv", "r.jsonl");
-        let notes = common::notes(folder, format!("{release} --rule {rule}"));
+        let notes = folder.notes(format!("{release} --rule {rule}"));
         assert!(notes.contains(&format!("Promised: {served}")), "{notes}");
         let asked = notes.contains("The releases state the 1000 that was asked for");
         assert_eq!(asked, served != epsilon, "{notes}");
     }
-    let described = succeed(folder, "inspect a.pack");
+    let described = folder.succeed("inspect a.pack");
     contains(
         &described,
         &["33.271065 by whole-text", "27.725888 by projective"],
@@ -697,8 +535,7 @@ fn a_run_prints_what_is_served() {
 /// A pack whose table of quality rates releases by the sentence as always right, and by the whole
 /// text as never right.
 fn hostile_pack() -> Vec<u8> {
-    let ready = Path::new(env!("CARGO_MANIFEST_DIR")).join("../packs/assistant.en.pack");
-    let mut pack = fs::read(ready).unwrap();
+    let mut pack = fs::read(format!("{PACKS}/assistant.en.pack")).unwrap();
     let number =
         |pack: &[u8], at: usize| u32::from_le_bytes(pack[at..at + 4].try_into().unwrap()) as usize;
     let mut entries = (0..number(&pack, 12)).map(|entry| 128 + 24 * entry);
@@ -723,63 +560,39 @@ fn hostile_pack() -> Vec<u8> {
 /// The author of a pack chooses the candidates, but not the unit of privacy.
 #[test]
 fn a_pack_does_not_choose_the_unit_of_privacy() {
-    let folder = tempfile::tempdir().unwrap();
-    let folder = folder.path();
-    fs::write(
-        folder.join("text.tsv"),
-        "\tdo i need a visa to go to spain\n",
-    )
-    .unwrap();
-    fs::write(folder.join("hostile.pack"), hostile_pack()).unwrap();
-    let described = succeed(folder, "inspect hostile.pack");
-    contains(&described, &["100.0 |   0.0"]);
-    let release = privatize("hostile.pack", "3", "text.tsv", "r.jsonl");
-    let notes = common::notes(folder, &release);
-    let promise = "Promised: 3 for the whole text exchanged for any other";
-    assert!(notes.contains(promise), "{notes}");
-    let line = fs::read_to_string(folder.join("r.jsonl")).unwrap();
-    let line: serde_json::Value = serde_json::from_str(&line).unwrap();
-    let release = hex::decode(line["release"].as_str().unwrap()).unwrap();
-    let release = Release::from_bytes(&release).unwrap();
+    let folder = Folder::new();
+    folder.write("text.tsv", "\tdo i need a visa to go to spain\n");
+    folder.write("hostile.pack", hostile_pack());
+    contains(&folder.succeed("inspect hostile.pack"), &["100.0 |   0.0"]);
+    let notes = folder.notes(privatize("hostile.pack", "3", "text.tsv", "r.jsonl"));
+    contains(
+        &notes,
+        &["Promised: 3 for the whole text exchanged for any other"],
+    );
+    let release = release_in(&json(folder.text("r.jsonl")));
     assert_eq!(release.mechanism(), Mechanism::WholeText);
 }
 
 /// At this epsilon another topic than the best has a probability below 2⁻⁴⁴.
 #[test]
 fn ready_packs_know_what_texts_are_about() {
-    let packs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../packs");
-    let folder = tempfile::tempdir().unwrap();
-    let folder = folder.path();
-    for (name, text, about) in [
-        (
-            "assistant.en",
-            "please transfer 100 dollars to my savings account",
-            "banking",
-        ),
-        ("assistant.en", "do i need a visa to go to spain", "travel"),
-        (
-            "topics.12",
-            "Die Mannschaft gewann das Spiel mit drei Toren.",
-            "sports",
-        ),
-        ("topics.12", "总统在议会宣布了新的选举。", "politics"),
-        (
-            "topics.12",
-            "Scientists found that the virus infects cells.",
-            "science/technology",
-        ),
-    ] {
-        fs::write(folder.join("text.tsv"), format!("\t{text}\n")).unwrap();
-        let pack = packs.join(format!("{name}.pack"));
-        let release = privatize(pack.to_str().unwrap(), "1000", "text.tsv", "r.jsonl");
-        succeed(folder, &release);
-        let candidates = packs.join(format!("{name}.candidates.safetensors"));
-        let candidates = candidates.to_str().unwrap();
-        let said = succeed(
-            folder,
-            format!("decode --in r.jsonl --out - --candidates {candidates}"),
-        );
-        let said: serde_json::Value = serde_json::from_str(&said).expect("a line");
-        assert_eq!(said["label"], about, "{name}: {text}");
+    let folder = Folder::new();
+    let table = "
+        assistant.en => please transfer 100 dollars to my savings account => banking
+        assistant.en => do i need a visa to go to spain => travel
+        topics.12 => Die Mannschaft gewann das Spiel mit drei Toren. => sports
+        topics.12 => 总统在议会宣布了新的选举。 => politics
+        topics.12 => Scientists found that the virus infects cells. => science/technology";
+    for [name, text, about] in rows(table) {
+        let pack = format!("{PACKS}/{name}");
+        folder.write("text.tsv", format!("\t{text}\n"));
+        folder.succeed(privatize(
+            &format!("{pack}.pack"),
+            "1000",
+            "text.tsv",
+            "r.jsonl",
+        ));
+        let decode = format!("decode --in r.jsonl --candidates {pack}.candidates.safetensors");
+        assert_eq!(json(folder.succeed(decode))["label"], about, "{text}");
     }
 }

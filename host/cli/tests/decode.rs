@@ -2,29 +2,16 @@
 //!
 //! Chance: false alarm none, miss none. Of releases only the form and the number are checked.
 
-use std::fs::{self, File};
-use std::io::Write;
-use std::path::Path;
-
-use crate::common::{self, contains, fed, names, refuse, refuse_all, refused, succeed, undertone};
-use flate2::Compression;
-use flate2::write::GzEncoder;
-use serde_json::Value;
-use tempfile::TempDir;
-use undertone_tables::Table;
+use crate::common::{Folder, contains, gzip, refused, release_in, values};
 
 /// Makes two packs, releases under each, and private texts.
-fn prepared() -> TempDir {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path();
-    let public = "Food\tThe soup needs salt. Boil the potatoes.\nSky\tA comet passed.\n".repeat(9);
-    fs::write(path.join("public.tsv"), public).unwrap();
-    let private = concat!(
-        "{\"id\":17,\"lang\":\"en\",\"text\":\"The soup needs salt.\",\"secret\":[1]}\n",
-        "{\"id\":1.50e3,\"text\":\"A comet passed.\"}\n",
-        "{\"text\":\"Boil the potatoes.\", \"lang\" : {\"of\":\"d\\u00e9\"}}\n",
-    );
-    fs::write(path.join("private.jsonl"), private).unwrap();
+fn prepared() -> Folder {
+    let folder = Folder::with_pack();
+    let private = r#"{"id":17,"lang":"en","text":"The soup needs salt.","secret":[1]}
+{"id":1.50e3,"text":"A comet passed."}
+{"text":"Boil the potatoes.", "lang" : {"of":"d\u00e9"}}
+"#;
+    folder.write("private.jsonl", private);
     // This rule always names a candidate.
     for line in [
         "pack --corpus public.tsv --heads vectors --out new.pack",
@@ -32,56 +19,44 @@ fn prepared() -> TempDir {
         "privatize --pack new.pack --rule exponential --epsilon 0.5 --in private.jsonl --out new.jsonl",
         "privatize --pack old.pack --rule exponential --epsilon 1 --in private.jsonl --out old.jsonl",
     ] {
-        succeed(path, line);
+        folder.succeed(line);
     }
     folder
 }
 
 const NEW: &str = "new.candidates.safetensors";
+const OLD: &str = "old.candidates.safetensors";
 
 /// Releases texts from standard input to standard output.
 const RELEASE: &str = "privatize --pack new.pack --epsilon 9 --in - --out -";
 
 /// Decodes releases of the same pack from standard input to standard output.
 const DECODE: &str = "decode --candidates new.candidates.safetensors --in - --out -";
-const OLD: &str = "old.candidates.safetensors";
 
-fn gzip(bytes: &[u8]) -> Vec<u8> {
-    let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
-    encoder.write_all(bytes).unwrap();
-    encoder.finish().unwrap()
-}
+/// Releases private texts, or those of a file that follows.
+const OF_FILES: &str = "privatize --pack new.pack --epsilon 1 --out o.jsonl --in";
 
-fn lines(bytes: &[u8]) -> Vec<Value> {
-    let text = str::from_utf8(bytes).unwrap();
-    text.lines()
-        .map(|line| serde_json::from_str(line).unwrap())
-        .collect()
+/// The hexadecimal digits of the first release.
+fn digits(releases: &str) -> &str {
+    let (_, rest) = releases.split_once("\"release\":\"").unwrap();
+    &rest[..48]
 }
 
 #[test]
 fn bad_lines_are_set_aside_and_the_others_decoded() {
     let folder = prepared();
-    let folder = folder.path();
-    let good = fs::read_to_string(folder.join("new.jsonl")).unwrap();
-    let old = fs::read_to_string(folder.join("old.jsonl")).unwrap();
+    let good = folder.text("new.jsonl");
+    let old = folder.text("old.jsonl");
     let first = good.lines().next().unwrap();
-    let release = |line: &str| {
-        let value: Value = serde_json::from_str(line).unwrap();
-        value["release"].as_str().unwrap().to_owned()
-    };
-    let hexadecimal = release(first);
+    let hexadecimal = digits(first);
     // Replaces the candidate's number, which follows epsilon.
     let forged = format!("{}ffff0000{}", &hexadecimal[..24], &hexadecimal[32..]);
-    let forged = first.replace(&hexadecimal, &forged);
-    let long = format!(
-        "{{\"id\": \"{}\", \"release\": \"00\"}}",
-        "x".repeat(3 << 20)
-    );
-    let cut = &first[..first.len() - 9];
-    let short = first.replace(&hexadecimal, &hexadecimal[..40]);
-    let bad: Vec<&[u8]> = vec![
-        cut.as_bytes(),
+    let forged = first.replace(hexadecimal, &forged);
+    let long = "x".repeat(3 << 20);
+    let long = format!("{{\"id\": \"{long}\", \"release\": \"00\"}}");
+    let short = first.replace(hexadecimal, &hexadecimal[..40]);
+    let bad: [&[u8]; 9] = [
+        first[..first.len() - 9].as_bytes(),
         b"\xff\xfe",
         long.as_bytes(),
         b"{\"id\": 4}",
@@ -91,163 +66,118 @@ fn bad_lines_are_set_aside_and_the_others_decoded() {
         b"[\"secret words\"]",
         forged.as_bytes(),
     ];
-    let mut input = Vec::new();
-    let mut aside = Vec::new();
-    for (index, line) in good.lines().cycle().take(bad.len()).enumerate() {
-        for bytes in [line.as_bytes(), bad[index]] {
-            input.extend_from_slice(bytes);
-            input.push(b'\n');
-        }
-        aside.extend_from_slice(bad[index]);
-        aside.push(b'\n');
-    }
-    fs::write(folder.join("in.jsonl"), &input).unwrap();
+    let lines = good.lines().cycle().zip(bad);
+    let lines = lines.map(|(good, bad)| [good.as_bytes(), b"\n", bad, b"\n"].concat());
+    folder.write("in.jsonl", lines.collect::<Vec<_>>().concat());
+    let aside = bad.map(|bad| [bad, b"\n"].concat()).concat();
     let decode = format!("decode --candidates {NEW} --in in.jsonl --out d.jsonl");
-    let said = common::notes(folder, &decode);
-    assert_eq!(lines_of(folder, "d.jsonl"), 9);
-    for part in [
-        "decoded 9 ",
-        "9 lines rejected; name a file with --rejected to keep them",
-        "2: not a release in JSON; the first on line 2",
-        "1: longer than 1048576 bytes; the first on line 6",
-        "1: not UTF-8; the first on line 4",
-        "1: no field \"release\" that is a string; the first on line 8",
-        "1: the release is not hexadecimal",
-        "1: not the bytes of a release",
-        "1: names nothing that its pack or form has; it is damaged or forged; the first on line 18",
-        "1: made under a pack or form that was not given; the first on line 14, pack ",
-    ] {
-        assert!(said.contains(part), "no {part:?} in {said}");
-    }
+    let said = folder.notes(&decode);
+    assert_eq!(folder.count("d.jsonl"), 9);
+    contains(
+        &said,
+        &[
+            "decoded 9 ",
+            "9 lines rejected; name a file with --rejected to keep them",
+            "2: not a release in JSON; the first on line 2",
+            "1: longer than 1048576 bytes; the first on line 6",
+            "1: not UTF-8; the first on line 4",
+            "1: no field \"release\" that is a string; the first on line 8",
+            "1: the release is not hexadecimal",
+            "1: not the bytes of a release",
+            "1: names nothing that its pack or form has; it is damaged or forged; the first on line 18",
+            "1: made under a pack or form that was not given; the first on line 14, pack ",
+        ],
+    );
     assert!(!said.contains("secret"), "{said}");
 
-    let said = common::notes(folder, format!("{decode} --rejected bad.jsonl"));
+    let said = folder.notes(format!("{decode} --rejected bad.jsonl"));
     assert!(said.contains("they are in `bad.jsonl`"), "{said}");
-    assert!(
-        fs::read(folder.join("bad.jsonl")).unwrap() == aside,
-        "as they were"
-    );
+    assert!(folder.bytes("bad.jsonl") == aside, "as they were");
 
     // The candidates of the old pack decode the lines that were set aside.
-    let again = format!("decode --candidates {OLD} --in bad.jsonl --out again.jsonl");
-    succeed(folder, &again);
-    assert_eq!(lines_of(folder, "again.jsonl"), 1);
+    folder.succeed(format!(
+        "decode --candidates {OLD} --in bad.jsonl --out again.jsonl"
+    ));
+    assert_eq!(folder.count("again.jsonl"), 1);
 
     // If no line can be decoded, the candidates are probably the wrong ones: only the rejects are
     // written.
-    fs::write(folder.join("forged.jsonl"), format!("{forged}\n")).unwrap();
+    folder.write("forged.jsonl", format!("{forged}\n"));
     for input in ["old.jsonl", "forged.jsonl"] {
         let none = format!("decode --candidates {NEW} --in {input} --rejected x --out y");
-        let parts = [input, "no line of", "could be decoded"];
-        refused(&undertone(folder, &none), &none, &parts);
+        folder.fail(&none, &[input, "no line of", "could be decoded"]);
         assert!(!folder.join("y").exists());
-        let [rejected, all] = ["x", input].map(|name| fs::read(folder.join(name)).unwrap());
-        assert!(rejected == all, "as they were");
+        assert!(folder.bytes("x") == folder.bytes(input), "as they were");
     }
 }
 
 #[test]
 fn several_packs_are_decoded_together() {
     let folder = prepared();
-    let folder = folder.path();
-    let both = [
-        fs::read(folder.join("new.jsonl")).unwrap(),
-        fs::read(folder.join("old.jsonl")).unwrap(),
-    ];
-    fs::write(folder.join("both.jsonl"), both.concat()).unwrap();
-    let decode = format!("decode --candidates {NEW} {OLD} --in both.jsonl --out d.jsonl");
-    succeed(folder, &decode);
-    let decoded = lines(&fs::read(folder.join("d.jsonl")).unwrap());
-    assert_eq!(decoded.len(), 6);
-    let packs: Vec<&str> = decoded
-        .iter()
-        .map(|line| line["pack"].as_str().unwrap())
-        .collect();
-    assert!(packs[..3].iter().all(|pack| *pack == packs[0]));
-    assert!(
-        packs[3..]
-            .iter()
-            .all(|pack| *pack == packs[5] && *pack != packs[0])
-    );
-    fs::copy(folder.join(OLD), folder.join("copy")).unwrap();
+    let both = [folder.bytes("new.jsonl"), folder.bytes("old.jsonl")];
+    folder.write("both.jsonl", both.concat());
+    folder.succeed(format!(
+        "decode --candidates {NEW} {OLD} --in both.jsonl --out d.jsonl"
+    ));
+    let packs = folder.values("d.jsonl");
+    let packs: Vec<_> = packs.iter().map(|line| &line["pack"]).collect();
+    let [new, old] = [packs[0], packs[5]];
+    assert_ne!(new, old);
+    assert_eq!(packs, [new, new, new, old, old, old]);
+    folder.write("copy", folder.bytes(OLD));
     let twice = format!("decode --candidates {OLD} --candidates copy --in both.jsonl --out x");
-    refuse(folder, &twice, &[OLD, "`copy`", "the same pack"]);
+    folder.refuse(&twice, &[OLD, "`copy`", "the same pack"]);
 }
 
 #[test]
 fn fields_are_kept_as_they_are_written() {
     let folder = prepared();
-    let folder = folder.path();
-    let text = fs::read_to_string(folder.join("new.jsonl")).unwrap();
-    let starts: Vec<&str> = text
-        .lines()
-        .map(|line| line.split(",\"release\"").next().unwrap())
-        .collect();
-    assert_eq!(
-        starts,
-        ["{\"id\":17", "{\"id\":1.50e3", "{\"id\":\"line-3\""]
-    );
+    let text = folder.text("new.jsonl");
+    let starts = |text: &str| -> Vec<String> {
+        let start = |line: &str| line.split(",\"release\"").next().unwrap().to_owned();
+        text.lines().map(start).collect()
+    };
+    let ids = [r#"{"id":17"#, r#"{"id":1.50e3"#, r#"{"id":"line-3""#];
+    assert_eq!(starts(&text), ids);
     // Other fields are copied only on request, and the text never.
-    let line =
-        "privatize --pack new.pack --epsilon 0.5 --in private.jsonl --out more.jsonl --keep lang";
-    succeed(folder, line);
-    let more = fs::read_to_string(folder.join("more.jsonl")).unwrap();
-    let starts: Vec<&str> = more
-        .lines()
-        .map(|line| line.split(",\"release\"").next().unwrap())
-        .collect();
-    assert_eq!(
-        starts,
-        [
-            "{\"id\":17,\"lang\":\"en\"",
-            "{\"id\":1.50e3",
-            "{\"id\":\"line-3\",\"lang\":{\"of\":\"d\\u00e9\"}",
-        ]
-    );
+    folder.succeed(format!("{OF_FILES} private.jsonl --keep lang"));
+    let more = folder.text("o.jsonl");
+    let last = r#"{"id":"line-3","lang":{"of":"d\u00e9"}"#;
+    assert_eq!(starts(&more), [r#"{"id":17,"lang":"en""#, ids[1], last]);
     assert!(!more.contains("secret"));
-    for (field, part) in [
-        ("text", "private"),
-        ("release", "this name"),
-        ("id", "anyway"),
-    ] {
-        let line = "privatize --pack new.pack --epsilon 0.5 --in private.jsonl --out x --keep";
-        refuse(folder, format!("{line} {field}"), &["--keep", field, part]);
-    }
+    folder.remove("o.jsonl");
+    folder.refuse_all(
+        &format!("{OF_FILES} private.jsonl --keep"),
+        "text => --keep text | private
+        release => --keep release | this name
+        id => --keep id | anyway",
+    );
 
-    let release = text
-        .lines()
-        .next()
-        .unwrap()
-        .split("\"release\":")
-        .nth(1)
-        .unwrap();
+    let release = digits(&text);
     let input = format!(
-        "{{\"when\": 12345678901234567890, \"label\": \"own\", \"release\": {release}\n{{\"id\": {{\"a\": null}}, \
-         \"release\": {release}\n"
+        r#"{{"when": 12345678901234567890, "label": "own", "release": "{release}"}}
+{{"id": {{"a": null}}, "release": "{release}"}}
+"#
     );
-    fs::write(folder.join("in.jsonl"), input).unwrap();
+    folder.write("in.jsonl", input);
     let decode = format!("decode --candidates {NEW} --in in.jsonl --out d.jsonl");
-    succeed(folder, &decode);
-    let decoded = fs::read_to_string(folder.join("d.jsonl")).unwrap();
+    folder.succeed(&decode);
+    let decoded = folder.text("d.jsonl");
     let all: Vec<&str> = decoded.lines().collect();
-    let start = "{\"when\":12345678901234567890,\"input_label\":\"own\",\"release\":";
+    let start = r#"{"when":12345678901234567890,"input_label":"own","release":"#;
     assert!(all[0].starts_with(start), "{}", all[0]);
+    contains(all[0], &[r#","epsilon":0.5,"pack":""#]);
     assert!(
-        all[0].contains(",\"epsilon\":0.5,\"pack\":\""),
-        "{}",
-        all[0]
-    );
-    assert!(
-        all[1].starts_with("{\"id\":{\"a\": null},\"release\":"),
+        all[1].starts_with(r#"{"id":{"a": null},"release":"#),
         "{}",
         all[1]
     );
-    let decoded = lines(decoded.as_bytes());
+    let decoded = values(&decoded);
     assert_eq!(decoded[0]["epsilon"], 0.5);
     assert_eq!(decoded[0]["label"], decoded[0]["name"]);
     assert!(decoded[0].get("id").is_none() && decoded[0].get("embedding").is_none());
-    succeed(folder, format!("{decode} --embedding"));
-    let decoded = lines(&fs::read(folder.join("d.jsonl")).unwrap());
+    folder.succeed(format!("{decode} --embedding"));
+    let decoded = folder.values("d.jsonl");
     assert_eq!(decoded[1]["embedding"].as_array().unwrap().len(), 128);
 }
 
@@ -256,25 +186,25 @@ fn fields_are_kept_as_they_are_written() {
 #[test]
 fn names_of_fields_stay_apart() {
     let folder = prepared();
-    let folder = folder.path();
-    let text = fs::read_to_string(folder.join("new.jsonl")).unwrap();
+    let text = folder.text("new.jsonl");
     let (_, release) = text.lines().next().unwrap().split_once(",").unwrap();
     let rows = [
-        "{\"name\":\"x\",\"input_name\":\"y\",",
-        "{\"input_input_name\":\"z\",\"name\":\"x\",\"input_name\":\"y\",",
-        "{\"name\":\"x\",",
+        r#"{"name":"x","input_name":"y","#,
+        r#"{"input_input_name":"z","name":"x","input_name":"y","#,
+        r#"{"name":"x","#,
     ];
     let input = rows.map(|row| format!("{row}{release}\n")).concat();
-    fs::write(folder.join("in.jsonl"), input).unwrap();
+    folder.write("in.jsonl", input);
     for out in ["d.jsonl", "d.parquet", "d.csv"] {
-        let line = format!("decode --candidates {NEW} --in in.jsonl --out {out}");
-        succeed(folder, &line);
+        folder.succeed(format!(
+            "decode --candidates {NEW} --in in.jsonl --out {out}"
+        ));
     }
-    let decoded = fs::read_to_string(folder.join("d.jsonl")).unwrap();
+    let decoded = folder.text("d.jsonl");
     let starts = [
-        "{\"input_input_name\":\"x\",\"input_name\":\"y\",\"release\"",
-        "{\"input_input_name\":\"z\",\"input_input_input_name\":\"x\",\"input_name\":\"y\",\"release\"",
-        "{\"input_name\":\"x\",\"release\"",
+        r#"{"input_input_name":"x","input_name":"y","release""#,
+        r#"{"input_input_name":"z","input_input_input_name":"x","input_name":"y","release""#,
+        r#"{"input_name":"x","release""#,
     ];
     for (line, start) in decoded.lines().zip(starts) {
         assert!(line.starts_with(start), "{line}");
@@ -285,7 +215,6 @@ fn names_of_fields_stay_apart() {
 #[test]
 fn rejects_of_a_pipe_are_kept_though_all_are_rejected() {
     let folder = prepared();
-    let folder = folder.path();
     let bad = b"{\"id\":1}\nsecret\n";
     let decode = format!("decode --candidates {NEW} --in - --out d.jsonl --rejected bad.jsonl");
     let count = "count --in - --out c.csv --rejected bad.jsonl";
@@ -293,12 +222,12 @@ fn rejects_of_a_pipe_are_kept_though_all_are_rejected() {
         (&*decode, "d.jsonl", "could be decoded"),
         (count, "c.csv", "nothing could be counted"),
     ] {
-        let output = fed(folder, arguments, bad);
+        let output = folder.fed(arguments, bad);
         refused(&output, arguments, &[part, "they are in `bad.jsonl`"]);
         assert!(!String::from_utf8_lossy(&output.stderr).contains("secret"));
-        assert_eq!(fs::read(folder.join("bad.jsonl")).unwrap(), bad);
+        assert_eq!(folder.bytes("bad.jsonl"), bad);
         assert!(!folder.join(out).exists());
-        fs::remove_file(folder.join("bad.jsonl")).unwrap();
+        folder.remove("bad.jsonl");
     }
 }
 
@@ -306,11 +235,10 @@ fn rejects_of_a_pipe_are_kept_though_all_are_rejected() {
 #[test]
 fn names_with_half_a_surrogate_pair_are_copied() {
     let folder = prepared();
-    let folder = folder.path();
     let text = br#"{"text":"My doctor called.","id":1,"\ud83d":"\ud83d"}"#;
-    let released = String::from_utf8(fed(folder, RELEASE, text).stdout).unwrap();
+    let released = folder.feed(RELEASE, text);
     let given = released.replacen('{', r#"{"\ud800":NaN,"a\udc00":1,"a\u0062":2,"#, 1);
-    let decoded = String::from_utf8(fed(folder, DECODE, given.as_bytes()).stdout).unwrap();
+    let decoded = folder.feed(DECODE, given);
     let start = r#"{"\ud800":null,"a\udc00":1,"a\u0062":2,"id":1,"#;
     assert!(decoded.starts_with(start), "{decoded}");
 }
@@ -318,100 +246,67 @@ fn names_with_half_a_surrogate_pair_are_copied() {
 #[test]
 fn inputs_may_be_gzipped_and_come_and_go_as_streams() {
     let folder = prepared();
-    let folder = folder.path();
-    let private = fs::read(folder.join("private.jsonl")).unwrap();
-    let before = names(folder);
+    let private = folder.bytes("private.jsonl");
+    let before = folder.names();
     for input in [&private[..], &gzip(&private)] {
-        let released = fed(folder, RELEASE, input);
-        assert!(
-            released.status.success(),
-            "{}",
-            String::from_utf8_lossy(&released.stderr)
-        );
-        assert_eq!(lines(&released.stdout).len(), 3);
-        for releases in [released.stdout.clone(), gzip(&released.stdout)] {
-            let decoded = fed(folder, DECODE, &releases);
-            assert!(decoded.status.success());
-            let decoded = lines(&decoded.stdout);
-            assert_eq!(decoded[0]["id"], 17);
-            assert_eq!(decoded.len(), 3);
+        let released = folder.feed(RELEASE, input);
+        assert_eq!(released.lines().count(), 3);
+        for releases in [released.as_bytes(), &gzip(&released)] {
+            let decoded = values(&folder.feed(DECODE, releases));
+            assert_eq!((&decoded[0]["id"], decoded.len()), (&17.into(), 3));
         }
     }
     // The output is a file.
-    let into = RELEASE.replace("--out -", "--out into.jsonl");
-    assert!(fed(folder, &into, &private).status.success());
-    assert_eq!(lines_of(folder, "into.jsonl"), 3);
-    fs::remove_file(folder.join("into.jsonl")).unwrap();
-    assert_eq!(names(folder), before);
+    folder.feed(RELEASE.replace("--out -", "--out into.jsonl"), &private);
+    assert_eq!(folder.count("into.jsonl"), 3);
+    folder.remove("into.jsonl");
+    assert_eq!(folder.names(), before);
     // A broken line at the end prevents all releases.
     let broken = [&private[..], b"{\"text\": secret"].concat();
-    let output = fed(folder, RELEASE, &broken);
-    refused(
-        &output,
-        RELEASE,
-        &["`standard input` line 4", "not one JSON object"],
-    );
+    let output = folder.fed(RELEASE, &broken);
+    let parts = ["`standard input` line 4", "not one JSON object"];
+    refused(&output, RELEASE, &parts);
     assert!(output.stdout.is_empty());
 
     // The content decides whether a file is gzipped, whatever the ending of its name.
-    fs::write(folder.join("zipped.jsonl"), gzip(&private)).unwrap();
-    let line = "privatize --pack new.pack --epsilon 9 --in zipped.jsonl --out z.jsonl";
-    succeed(folder, line);
-    let zipped = gzip(&fs::read(folder.join("z.jsonl")).unwrap());
-    fs::write(folder.join("z"), &zipped).unwrap();
-    let decode = format!("decode --candidates {NEW}");
-    assert_eq!(
-        succeed(folder, format!("{decode} --in z --out -"))
-            .lines()
-            .count(),
-        3
-    );
+    folder.write("zipped.jsonl", gzip(&private));
+    folder.succeed(format!("{OF_FILES} zipped.jsonl"));
+    let zipped = gzip(folder.bytes("o.jsonl"));
+    folder.write("z", &zipped);
+    let decode = format!("decode --candidates {NEW} --in z --out");
+    assert_eq!(values(&folder.succeed(format!("{decode} -"))).len(), 3);
     // A compressed file that is cut off is an error of the file and not of a line.
-    fs::write(folder.join("z"), &zipped[..zipped.len() - 9]).unwrap();
-    refuse(
-        folder,
-        format!("{decode} --in z --out x"),
-        &["cannot read `z`"],
-    );
+    folder.write("z", &zipped[..zipped.len() - 9]);
+    folder.refuse(format!("{decode} x"), &["cannot read `z`"]);
 
-    let pack = fs::read(folder.join("new.pack")).unwrap();
-    let shown = fed(folder, "inspect -", &pack);
-    assert_eq!(
-        String::from_utf8(shown.stdout).unwrap(),
-        succeed(folder, "inspect new.pack")
-    );
-    let candidates = fs::read(folder.join(NEW)).unwrap();
-    let shown = fed(folder, "candidates -", &candidates);
-    assert_eq!(
-        String::from_utf8(shown.stdout).unwrap(),
-        succeed(folder, format!("candidates {NEW}"))
-    );
+    for (verb, name) in [("inspect", "new.pack"), ("candidates", NEW)] {
+        let shown = folder.feed(format!("{verb} -"), folder.bytes(name));
+        assert_eq!(shown, folder.succeed(format!("{verb} {name}")));
+    }
     let labelled = b"{\"label\":\"a\",\"text\":\"soup\"}\n{\"label\":\"b\",\"text\":\"moon\"}\n";
-    let keywords = fed(folder, "keywords --corpus - --words 9 --out -", labelled);
-    assert_eq!(String::from_utf8(keywords.stdout).unwrap(), "moon\nsoup\n");
+    let keywords = folder.feed("keywords --corpus - --words 9 --out -", labelled);
+    assert_eq!(keywords, "moon\nsoup\n");
 }
 
 /// All cores decode batches, and the lines stay in order.
 #[test]
 fn lines_of_many_batches_stay_in_order() {
-    const LINES: usize = 6000;
+    const LINES: u64 = 6000;
     let folder = prepared();
-    let folder = folder.path();
-    let new = fs::read_to_string(folder.join("new.jsonl")).unwrap();
-    let old = fs::read_to_string(folder.join("old.jsonl")).unwrap();
-    let release = |text: &str| text.split("\"release\":").nth(1).unwrap()[..50].to_owned();
-    let (good, other) = (release(&new), release(&old));
+    let new = folder.text("new.jsonl");
+    let old = folder.text("old.jsonl");
+    let (good, other) = (digits(&new), digits(&old));
     // Longer than one read, so the line arrives in pieces.
     let long = format!("{{\"id\":\"{}\"}}", "x".repeat(3 << 20));
     let (mut input, mut aside, mut ids) = (Vec::new(), Vec::new(), Vec::new());
     for number in 0..LINES {
         let bad = match number {
             3000 => long.clone(),
-            _ if number % 100 == 50 => format!("{{\"id\":{number},\"release\":{other}}}"),
+            _ if number % 100 == 50 => format!("{{\"id\":{number},\"release\":\"{other}\"}}"),
             _ if number % 100 == 60 => format!("secret {number}"),
             _ => {
                 ids.push(number);
-                let line = format!("{{\"id\":{number},\"release\":{good}}}\n");
+                let line = format!("{{\"id\":{number},\"release\":\"{good}\"}}\n");
                 input.extend(line.as_bytes());
                 continue;
             }
@@ -421,36 +316,29 @@ fn lines_of_many_batches_stay_in_order() {
             bytes.extend(b"\r\n");
         }
     }
-    fs::write(folder.join("in.jsonl"), &input).unwrap();
+    folder.write("in.jsonl", &input);
     let decode = format!("decode --candidates {NEW} --rejected bad.jsonl");
-    let file = format!("{decode} --in in.jsonl --out d.jsonl");
-    let pack = lines(old.as_bytes())[0]["release"].as_str().unwrap()[32..].to_owned();
-    let said = common::notes(folder, &file);
-    for part in [
-        "121 lines rejected".to_owned(),
-        "1: longer than 1048576 bytes; the first on line 3001".to_owned(),
-        "60: not a release in JSON; the first on line 61".to_owned(),
-        format!(
-            "60: made under a pack or form that was not given; the first on line 51, pack {pack}"
-        ),
-    ] {
-        assert!(said.contains(&part), "no {part:?} in {said}");
-    }
-    let decoded = fs::read(folder.join("d.jsonl")).unwrap();
-    let found: Vec<usize> = lines(&decoded)
-        .iter()
-        .map(|line| line["id"].as_u64().unwrap() as usize)
-        .collect();
-    assert!(found == ids);
-    assert!(fs::read(folder.join("bad.jsonl")).unwrap() == aside);
+    let said = folder.notes(format!("{decode} --in in.jsonl --out d.jsonl"));
+    let others = "60: made under a pack or form that was not given; the first on line 51, pack";
+    contains(
+        &said,
+        &[
+            "121 lines rejected",
+            "1: longer than 1048576 bytes; the first on line 3001",
+            "60: not a release in JSON; the first on line 61",
+            &format!("{others} {}", &other[32..]),
+        ],
+    );
+    let decoded = folder.bytes("d.jsonl");
+    let found = folder.values("d.jsonl").into_iter();
+    assert!(found.map(|line| line["id"].as_u64().unwrap()).eq(ids));
+    assert!(folder.bytes("bad.jsonl") == aside);
     // A stream gives parts of any length, which may end inside a line.
-    for name in ["bad.jsonl", "d.jsonl"] {
-        fs::remove_file(folder.join(name)).unwrap();
-    }
-    let stream = format!("{decode} --in - --out d.jsonl");
-    assert!(fed(folder, &stream, &input).status.success());
-    assert!(fs::read(folder.join("d.jsonl")).unwrap() == decoded);
-    assert!(fs::read(folder.join("bad.jsonl")).unwrap() == aside);
+    folder.remove("bad.jsonl");
+    folder.remove("d.jsonl");
+    folder.feed(format!("{decode} --in - --out d.jsonl"), &input);
+    assert!(folder.bytes("d.jsonl") == decoded);
+    assert!(folder.bytes("bad.jsonl") == aside);
 }
 
 /// A point has no single candidate, so such lines are set aside with a message about what to use
@@ -458,39 +346,30 @@ fn lines_of_many_batches_stay_in_order() {
 #[test]
 fn points_are_set_aside() {
     let folder = prepared();
-    let folder = folder.path();
-    let privatize =
-        "privatize --pack new.pack --epsilon 1 --rule projective --in private.jsonl --out p.jsonl";
-    let said = common::notes(folder, privatize);
+    let said = folder.notes(format!("{OF_FILES} private.jsonl --rule projective"));
     contains(&said, &["rule: projective. Promised: 1 for the whole text"]);
-    let points = fs::read_to_string(folder.join("p.jsonl")).unwrap();
-    for line in lines(points.as_bytes()) {
-        assert_eq!(line["release"].as_str().unwrap()[8..12], *"0802");
+    let points = folder.text("o.jsonl");
+    for line in values(&points) {
+        assert!(release_in(&line).order().is_some(), "{line}");
     }
     let decode = format!("decode --candidates {NEW} --out d.jsonl --in");
     let reason = "names a point that many candidates prefer, and no candidate; count such releases with `undertone count`";
-    let alone = format!("{decode} p.jsonl");
-    refuse(folder, &alone, &["no line of", "could be decoded", reason]);
-    let good = fs::read_to_string(folder.join("new.jsonl")).unwrap();
-    fs::write(folder.join("both.jsonl"), format!("{points}{good}")).unwrap();
-    let both = format!("{decode} both.jsonl --rejected r.jsonl");
-    let said = common::notes(folder, &both);
-    assert!(said.contains(&format!("3: {reason}")), "{said}");
-    assert_eq!(lines_of(folder, "d.jsonl"), 3);
-    assert_eq!(
-        fs::read_to_string(folder.join("r.jsonl")).unwrap(),
-        points,
-        "as they were"
-    );
+    let parts = ["no line of", "could be decoded", reason];
+    folder.refuse(format!("{decode} o.jsonl"), &parts);
+    let good = folder.text("new.jsonl");
+    folder.write("both.jsonl", format!("{points}{good}"));
+    let said = folder.notes(format!("{decode} both.jsonl --rejected r.jsonl"));
+    contains(&said, &[&format!("3: {reason}")]);
+    assert_eq!(folder.count("d.jsonl"), 3);
+    assert_eq!(folder.text("r.jsonl"), points, "as they were");
 }
 
 /// The id is copied, so no combination of options may make it the text.
 #[test]
 fn no_option_publishes_the_text() {
     let folder = prepared();
-    let folder = folder.path();
     let nested = "{\"body\":{\"text\":\"SECRET\"},\"id\":\"SECRET\",\"text\":\"SECRET\"}\n";
-    fs::write(folder.join("n.jsonl"), nested.repeat(2)).unwrap();
+    folder.write("n.jsonl", nested.repeat(2));
     for (options, id) in [
         ("--id-field text", "text"),
         ("--text-field id", "id"),
@@ -504,8 +383,8 @@ fn no_option_publishes_the_text() {
                     "{command} --pack new.pack --epsilon 3 --in n.jsonl --out {out} {options}"
                 );
                 let parts = [&format!("--id-field {id}"), "the text is what is private"];
-                refuse(folder, &line, &parts);
-                assert_eq!(undertone(folder, &line).stdout, b"");
+                folder.refuse(&line, &parts);
+                assert_eq!(folder.run(&line).stdout, b"");
             }
         }
     }
@@ -515,22 +394,12 @@ fn no_option_publishes_the_text() {
 #[test]
 fn fields_that_are_not_there_are_no_options() {
     let folder = prepared();
-    let folder = folder.path();
-    fs::write(
-        folder.join("p.csv"),
-        "id,text,app.country\n1,The soup.,NP\n",
-    )
-    .unwrap();
-    let row = "{\"id\":1,\"text\":\"The soup.\",\"app.country\":\"NP\"}\n";
-    fs::write(folder.join("row.jsonl"), row).unwrap();
-    let parquet = folder.join("p.parquet");
-    let table = Table::of(&parquet, &[]).unwrap().expect("a table");
-    let mut row = File::open(folder.join("row.jsonl")).unwrap();
-    table.settled(&mut row, &parquet).unwrap().commit().unwrap();
-    let start = "privatize --pack new.pack --epsilon 1 --out o.jsonl --in";
-    refuse_all(
-        folder,
-        start,
+    folder.write("p.csv", "id,text,app.country\n1,The soup.,NP\n");
+    let row = r#"{"id":1,"text":"The soup.","app.country":"NP"}"#;
+    folder.write("row.jsonl", row);
+    folder.table("row.jsonl", "p.parquet");
+    folder.refuse_all(
+        OF_FILES,
         "private.jsonl --keep lang --keep lang => --keep lang | named twice
         private.jsonl --keep nope => --keep nope | ; there are
         p.csv --keep nope => --keep nope | no such column
@@ -542,20 +411,19 @@ fn fields_that_are_not_there_are_no_options() {
         public.tsv --text-field body => --text-field body | no field names
         public.tsv --id-field user => --id-field user | no field names",
     );
+    // A JSON line lists no fields in advance, so a field is accepted if only the last line has it.
     for options in [
         "p.csv --keep app.country",
         "p.parquet --keep app.country",
         "public.tsv --keep label",
+        "private.jsonl --keep lang",
     ] {
-        succeed(folder, format!("{start} {options}"));
+        folder.succeed(format!("{OF_FILES} {options}"));
     }
-    // A JSON line lists no fields in advance, so a field is accepted if only the last line has it.
-    let options = "private.jsonl --keep lang";
-    succeed(folder, format!("{start} {options}"));
     for (option, field) in [("--keep", "nope"), ("--id-field", "nom")] {
-        let arguments = format!("{start} {options} {option} {field}");
+        let arguments = format!("{OF_FILES} private.jsonl --keep lang {option} {field}");
         let parts = [option, field, "no such column or field", "lang"];
-        refuse(folder, &arguments, &parts);
+        folder.refuse(arguments, &parts);
     }
 }
 
@@ -563,43 +431,30 @@ fn fields_that_are_not_there_are_no_options() {
 #[test]
 fn a_label_that_is_not_used_is_not_read() {
     let folder = prepared();
-    let folder = folder.path();
-    let lines = concat!(
-        "{\"text\":\"The soup needs salt.\",\"label\":[1,\"a\"]}\n",
-        "{\"text\":\"A comet passed.\",\"label\":{\"a\":1}}\n",
-        "{\"text\":\"A comet passed.\",\"label\":true,\"label\":1}\n",
-    );
-    fs::write(folder.join("l.jsonl"), lines).unwrap();
+    let lines = r#"{"text":"The soup needs salt.","label":[1,"a"]}
+{"text":"A comet passed.","label":{"a":1}}
+{"text":"A comet passed.","label":true,"label":1}
+"#;
+    folder.write("l.jsonl", lines);
     for command in ["privatize", "obfuscate"] {
         let line = format!("{command} --pack new.pack --epsilon 1 --in l.jsonl --out o.jsonl");
-        succeed(folder, &line);
-        assert_eq!(lines_of(folder, "o.jsonl"), 3);
+        folder.succeed(&line);
+        assert_eq!(folder.count("o.jsonl"), 3);
     }
     // An id is copied, so it must be a string or a number; null counts as missing.
     let id = |value: &str| {
         let line = format!("{{\"text\":\"A comet passed.\",\"id\":{value}}}\n");
-        fs::write(folder.join("l.jsonl"), line).unwrap();
+        folder.write("l.jsonl", line);
     };
-    let line = "privatize --pack new.pack --epsilon 1 --in l.jsonl --out o.jsonl";
+    let line = format!("{OF_FILES} l.jsonl");
     for wrong in ["true", "{}", "[1]"] {
         id(wrong);
-        refuse(
-            folder,
-            line,
-            &["line 1", "\"id\" is not a string or a number"],
-        );
+        folder.refuse(&line, &["line 1", "\"id\" is not a string or a number"]);
     }
     for (good, written) in [("null", "\"line-1\""), ("1.50", "1.50"), ("\"a\"", "\"a\"")] {
         id(good);
-        succeed(folder, line);
-        let out = fs::read_to_string(folder.join("o.jsonl")).unwrap();
+        folder.succeed(&line);
+        let out = folder.text("o.jsonl");
         assert!(out.starts_with(&format!("{{\"id\":{written},")), "{out}");
     }
-}
-
-fn lines_of(folder: &Path, name: &str) -> usize {
-    fs::read_to_string(folder.join(name))
-        .unwrap()
-        .lines()
-        .count()
 }

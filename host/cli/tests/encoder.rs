@@ -12,11 +12,12 @@ use std::sync::OnceLock;
 use undertone::encoder::{
     Encoder, OnnxEncoder, RUNTIME_VARIABLE, Runtime, encode_all, encode_all_public,
 };
-use undertone::error::{Error, ErrorKind};
+use undertone::error::ErrorKind;
 use undertone::progress::Progress;
 
 use crate::common::{
-    DIMENSION, Model, TABLE, fitting_tokenizer, minilm, table_bytes, tokenizer_json, write_encoder,
+    DIMENSION, Folder, Message, Model, TABLE, contains, fitting_tokenizer, minilm, table_bytes,
+    tokenizer_json, write_encoder,
 };
 
 /// The built-in engine and, if the variable names it, ONNX Runtime.
@@ -29,9 +30,23 @@ fn runtimes() -> Vec<Runtime> {
     runtimes
 }
 
-/// The usual small encoder.
+/// Writes the usual small encoder into a folder of this name.
+fn usual(folder: &Path, name: &str) -> PathBuf {
+    write_encoder(folder, name, &Model::default(), &fitting_tokenizer())
+}
+
 fn tiny(folder: &Path) -> PathBuf {
-    write_encoder(folder, "tiny", &Model::default(), &fitting_tokenizer())
+    usual(folder, "tiny")
+}
+
+/// Opens an encoder on the built-in engine.
+fn open(path: &Path) -> OnnxEncoder {
+    OnnxEncoder::open_with(path, &Runtime::Rten).unwrap()
+}
+
+/// Writes the usual small encoder, but for its model or tokenizer.
+fn other(folder: &Path, model: &Model, tokenizer: &str) -> PathBuf {
+    write_encoder(folder, "tiny", model, tokenizer)
 }
 
 fn encode(encoder: &dyn Encoder, sentence: &str) -> Vec<f32> {
@@ -74,11 +89,8 @@ fn assert_encodes_each_sentence_alone(encoder: &dyn Encoder, sentences: &[&str])
             for rows in encode_all_on(threads, encoder, &shuffled) {
                 assert_eq!(rows.len(), sentences.len() * encoder.dimension());
                 for (row, &index) in rows.chunks_exact(encoder.dimension()).zip(&order) {
-                    assert_eq!(
-                        bits(row),
-                        alone[index],
-                        "{threads} threads, sentence {index}"
-                    );
+                    let own = &alone[index];
+                    assert_eq!(bits(row), *own, "{threads} threads, sentence {index}");
                 }
             }
             // Changes the order for the next round: backwards, then rotated.
@@ -90,8 +102,8 @@ fn assert_encodes_each_sentence_alone(encoder: &dyn Encoder, sentences: &[&str])
 
 #[test]
 fn is_the_mean_of_the_token_vectors() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = tiny(folder.path());
+    let folder = Folder::new();
+    let path = tiny(&folder);
     for runtime in runtimes() {
         let encoder = OnnxEncoder::open_with(&path, &runtime).unwrap();
         assert_eq!(encoder.dimension(), DIMENSION);
@@ -102,19 +114,8 @@ fn is_the_mean_of_the_token_vectors() {
         assert_eq!(encode(&encoder, "pink"), [13.0 / 3.0, 3.0, 3.0]);
         // A coordinate that is not finite is returned as it is.
         assert_eq!(encode(&encoder, "blue"), [12.0, 4.0 / 3.0, f32::INFINITY]);
-        assert_encodes_each_sentence_alone(
-            &encoder,
-            &[
-                "red",
-                "",
-                "green blue",
-                "red red green red",
-                "pink",
-                "green",
-                "red",
-                "blue",
-            ],
-        );
+        let many = "red||green blue|red red green red|pink|green|red|blue";
+        assert_encodes_each_sentence_alone(&encoder, &many.split('|').collect::<Vec<_>>());
     }
 }
 
@@ -127,10 +128,9 @@ fn beside(encoder: &Path, name: &str, content: &str) {
 
 #[test]
 fn pools_as_the_files_beside_the_model_say() {
-    let folder = tempfile::tempdir().unwrap();
-    let write = |name| write_encoder(folder.path(), name, &Model::default(), &fitting_tokenizer());
-    let path = write("tiny");
-    let plain = OnnxEncoder::open_with(&path, &Runtime::Rten).unwrap();
+    let folder = Folder::new();
+    let path = tiny(&folder);
+    let plain = open(&path);
     // [CLS] red pink [SEP]
     let sentence = "red pink";
     let [cls, red, pink, sep] = [1, 3, 0, 2].map(|token| TABLE[token]);
@@ -145,22 +145,22 @@ fn pools_as_the_files_beside_the_model_say() {
     for (config, expected) in [
         (
             r#"{"pooling_mode_cls_token": true, "pooling_mode_mean_tokens": false}"#,
-            cls.to_vec(),
+            &cls[..],
         ),
         (
             r#"{"pooling_mode_lasttoken": true, "pooling_mode_mean_tokens": false}"#,
-            sep.to_vec(),
+            &sep,
         ),
         (
             r#"{"pooling_mode": "MAX"}"#,
-            of(&|a, b, c, d| a.max(b).max(c).max(d)),
+            &of(&|a, b, c, d| a.max(b).max(c).max(d)),
         ),
         (
             r#"{"pooling_mode": "weightedmean"}"#,
-            of(&|a, b, c, d| (a + 2.0 * b + 3.0 * c + 4.0 * d) / 10.0),
+            &of(&|a, b, c, d| (a + 2.0 * b + 3.0 * c + 4.0 * d) / 10.0),
         ),
-        (r#"{"pooling_mode_mean_tokens": true}"#, mean.clone()),
-        (r#"{"pooling_mode_cls_token": true}"#, both),
+        (r#"{"pooling_mode_mean_tokens": true}"#, &mean),
+        (r#"{"pooling_mode_cls_token": true}"#, &both),
     ] {
         beside(&path, "1_Pooling/config.json", config);
         for runtime in runtimes() {
@@ -168,96 +168,88 @@ fn pools_as_the_files_beside_the_model_say() {
             assert_eq!(encode(&encoder, sentence), expected, "{config}");
             assert_eq!(encoder.dimension(), expected.len());
             // Another pooling is another encoder, so their packs are different.
-            assert_eq!(
-                encoder.identity() == plain.identity(),
-                expected == mean,
-                "{config}"
-            );
-            assert_encodes_each_sentence_alone(
-                &encoder,
-                &["red", "", "green pink", "red red", "pink"],
-            );
+            let is_same = encoder.identity() == plain.identity();
+            assert_eq!(is_same, expected == mean, "{config}");
+            let sentences = ["red", "", "green pink", "red red", "pink"];
+            assert_encodes_each_sentence_alone(&encoder, &sentences);
         }
     }
 
     let module = |name: &str, path: &str| {
         format!(r#"{{"type": "sentence_transformers.models.{name}", "path": "{path}"}}"#)
     };
-    let [transformer, pooling] =
-        [("Transformer", ""), ("Pooling", "1_Pooling")].map(|(n, p)| module(n, p));
-    let modules = format!(
-        "[{transformer}, {pooling}, {}]",
-        module("Normalize", "2_Normalize")
-    );
-    beside(&path, "modules.json", &modules);
-    beside(&path, "1_Pooling/config.json", r#"{"pooling_mode": "cls"}"#);
+    let transformer = module("Transformer", "");
+    let modules = |others: &[(&str, &str)]| {
+        let others = others.iter().map(|(name, path)| module(name, path));
+        format!(
+            "[{}]",
+            [transformer.clone()]
+                .into_iter()
+                .chain(others)
+                .collect::<Vec<_>>()
+                .join(", ")
+        )
+    };
+    let pooling = ("Pooling", "1_Pooling");
+    let settings =
+        |longest: &str| format!(r#"{{"max_seq_length": {longest}, "do_lower_case": true}}"#);
+    let (config, bert) = ("1_Pooling/config.json", "sentence_bert_config.json");
+    let prompts = "config_sentence_transformers.json";
+    let default = r#"{"prompts": {"query": "green "}, "default_prompt_name": "query"}"#;
     beside(
         &path,
-        "sentence_bert_config.json",
-        r#"{"max_seq_length": 3, "do_lower_case": true}"#,
+        "modules.json",
+        &modules(&[pooling, ("Normalize", "2_Normalize")]),
     );
-    let prompts = r#"{"prompts": {"query": "green "}, "default_prompt_name": "query"}"#;
-    beside(&path, "config_sentence_transformers.json", prompts);
-    let encoder = OnnxEncoder::open_with(&path, &Runtime::Rten).unwrap();
-    assert_eq!(
-        encode(&encoder, sentence),
-        [1.0, 0.0, 0.5].map(|x: f32| x / 1.25f32.sqrt())
-    );
+    beside(&path, config, r#"{"pooling_mode": "cls"}"#);
+    beside(&path, bert, &settings("3"));
+    beside(&path, prompts, default);
+    let encoder = open(&path);
+    let long = 1.25f32.sqrt();
+    assert_eq!(encode(&encoder, sentence), [1.0 / long, 0.0, 0.5 / long]);
     assert_eq!(encoder.token_ids("RED").unwrap(), [1, 4, 2]);
-    beside(
-        &path,
-        "sentence_bert_config.json",
-        r#"{"max_seq_length": 1000000000000000019884624838656, "do_lower_case": true}"#,
-    );
-    let encoder = OnnxEncoder::open_with(&path, &Runtime::Rten).unwrap();
-    assert_eq!(encoder.token_ids("RED").unwrap(), [1, 4, 3, 2]);
+    beside(&path, bert, &settings("1000000000000000019884624838656"));
+    assert_eq!(open(&path).token_ids("RED").unwrap(), [1, 4, 3, 2]);
 
+    // Files that follow each other. Those without parts of a message are right.
     for (name, content, parts) in [
         (
-            "1_Pooling/config.json",
+            config,
             r#"{"pooling_mode": "cls", "include_prompt": false}"#,
-            ["config.json", "include_prompt"],
+            &["config.json", "include_prompt"][..],
         ),
+        (prompts, r#"{"prompts": null}"#, &[]),
         (
-            "config_sentence_transformers.json",
-            r#"{"prompts": null}"#,
-            ["", ""],
-        ),
-        (
-            "1_Pooling/config.json",
+            config,
             r#"{"pooling_mode": "attention"}"#,
-            ["config.json", "`attention`"],
+            &["config.json", "`attention`"],
         ),
         (
-            "1_Pooling/config.json",
+            config,
             r#"{"pooling_mode_new": true}"#,
-            ["config.json", "`new`"],
+            &["config.json", "`new`"],
         ),
+        (config, r#"{"pooling_mode": "cls"}"#, &[]),
         (
-            "1_Pooling/config.json",
-            r#"{"pooling_mode": "cls"}"#,
-            ["", ""],
+            "modules.json",
+            &modules(&[pooling, ("Dense", "2_Dense")]),
+            &["modules.json", "`Dense`"],
         ),
         (
             "modules.json",
-            &format!("[{transformer}, {pooling}, {}]", module("Dense", "2_Dense")),
-            ["modules.json", "`Dense`"],
+            &modules(&[]),
+            &["modules.json", "no module Pooling"],
         ),
+        ("modules.json", "[", &["modules.json", "EOF"]),
         (
             "modules.json",
-            &format!("[{transformer}]"),
-            ["modules.json", "no module Pooling"],
-        ),
-        ("modules.json", "[", ["modules.json", "EOF"]),
-        (
-            "modules.json",
-            &format!("[{transformer}, {}]", module("Pooling", "2_Pooling")),
-            ["2_Pooling/config.json` of", "does not exist"],
+            &modules(&[("Pooling", "2_Pooling")]),
+            &["2_Pooling/config.json` of", "does not exist"],
         ),
     ] {
         beside(&path, name, content);
-        if !parts[0].is_empty() {
-            refuse_built_in(&path, &parts);
+        if !parts.is_empty() {
+            refuse_built_in(&path, parts);
         }
     }
 }
@@ -265,31 +257,23 @@ fn pools_as_the_files_beside_the_model_say() {
 /// sentence-transformers writes `onnx/model.onnx`, and its other files into the parent folder.
 #[test]
 fn finds_the_files_of_sentence_transformers() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("tiny");
+    let folder = Folder::new();
+    let path = folder.join("tiny");
     write_encoder(&path, "onnx", &Model::default(), "");
     fs::remove_file(path.join("onnx/tokenizer.json")).unwrap();
     beside(&path, "tokenizer.json", &fitting_tokenizer());
     beside(&path, "1_Pooling/config.json", r#"{"pooling_mode": "cls"}"#);
-    for given in [
-        path.clone(),
-        path.join("onnx/model.onnx"),
-        path.join("onnx"),
-    ] {
-        let encoder = OnnxEncoder::open_with(&given, &Runtime::Rten).unwrap();
+    for place in ["", "onnx/model.onnx", "onnx"] {
+        let given = path.join(place);
+        let encoder = open(&given);
         assert_eq!(encode(&encoder, "red"), [1.0, 0.0, 0.5]);
         assert_eq!(encoder.identity().name, "tiny");
     }
     // Exports of old versions, and those of a user, are in a folder with a tokenizer.
-    write_encoder(
-        &path,
-        "0_Transformer",
-        &Model::default(),
-        &fitting_tokenizer(),
-    );
+    usual(&path, "0_Transformer");
     let settings = r#"{"max_seq_length": 9}"#;
     beside(&path, "0_Transformer/sentence_bert_config.json", settings);
-    let encoder = OnnxEncoder::open_with(&path.join("0_Transformer"), &Runtime::Rten).unwrap();
+    let encoder = open(&path.join("0_Transformer"));
     assert_eq!(encode(&encoder, "red"), [1.0, 0.0, 0.5]);
     // An export in a folder of the transformer has the modules two folders up.
     let modules =
@@ -300,22 +284,22 @@ fn finds_the_files_of_sentence_transformers() {
     let tokenizer = format!("\u{feff}{}", fitting_tokenizer());
     beside(&path, "onnx/fp32/tokenizer.json", &tokenizer);
     let deep = path.join("onnx/fp32/model.onnx");
-    let encoder = OnnxEncoder::open_with(&deep, &Runtime::Rten).unwrap();
+    let encoder = open(&deep);
     assert_eq!(encode(&encoder, "red"), [1.0, 0.0, 0.5]);
     // The files of other models do not count: two folders up, or after files of its own.
-    write_encoder(&path, "a/b", &Model::default(), &fitting_tokenizer());
+    usual(&path, "a/b");
     for name in ["b", "b/1_Data"] {
         fs::create_dir_all(path.join("a").join(name)).unwrap();
-        let encoder = OnnxEncoder::open_with(&path.join("a/b"), &Runtime::Rten).unwrap();
+        let encoder = open(&path.join("a/b"));
         assert_ne!(encode(&encoder, "red"), [1.0, 0.0, 0.5]);
     }
     beside(&path, "onnx/fp32/sentence_bert_config.json", settings);
-    let encoder = OnnxEncoder::open_with(&deep, &Runtime::Rten).unwrap();
+    let encoder = open(&deep);
     assert_ne!(encode(&encoder, "red"), [1.0, 0.0, 0.5]);
     // Without a list, the folders are the modules.
     fs::remove_file(path.join("modules.json")).unwrap();
     fs::create_dir(path.join("2_Normalize")).unwrap();
-    let encoder = OnnxEncoder::open_with(&path, &Runtime::Rten).unwrap();
+    let encoder = open(&path);
     let long = 1.25f32.sqrt();
     assert_eq!(encode(&encoder, "red"), [1.0 / long, 0.0, 0.5 / long]);
     fs::rename(path.join("2_Normalize"), path.join("2_Dense")).unwrap();
@@ -324,45 +308,12 @@ fn finds_the_files_of_sentence_transformers() {
     fs::remove_file(path.join("1_Pooling/config.json")).unwrap();
     refuse_built_in(&path, &["1_Pooling/config.json` of", "does not exist"]);
     fs::remove_dir_all(path.join("1_Pooling")).unwrap();
-    beside(
-        &path,
-        "sentence_bert_config.json",
-        r#"{"max_seq_length": 3}"#,
-    );
-    let encoder = OnnxEncoder::open_with(&path, &Runtime::Rten).unwrap();
+    let settings = r#"{"max_seq_length": 3}"#;
+    beside(&path, "sentence_bert_config.json", settings);
+    let encoder = open(&path);
     assert_eq!(encoder.token_ids("red pink").unwrap().len(), 3);
     fs::remove_file(path.join("tokenizer.json")).unwrap();
     refuse_built_in(&path, &["tokenizer.json` does not exist"]);
-}
-
-#[test]
-fn refuses_inputs_of_one_size() {
-    let folder = tempfile::tempdir().unwrap();
-    for (axes, part) in [
-        ([None, Some(128)], "exactly 128 tokens a sentence"),
-        ([Some(8), None], "exactly 8 sentences at once"),
-    ] {
-        let model = Model {
-            axes,
-            ..Model::default()
-        };
-        let path = write_encoder(folder.path(), "fixed", &model, &fitting_tokenizer());
-        refuse(&path, &runtimes(), &[part, "dynamic"]);
-    }
-}
-
-#[test]
-fn names_files_that_are_none_of_an_encoder() {
-    let folder = tempfile::tempdir().unwrap();
-    for file in ["model.onnx", "tokenizer.json"] {
-        let path = tiny(folder.path());
-        beside(
-            &path,
-            file,
-            "version https://git-lfs.github.com/spec/v1\noid sha256:4d\n",
-        );
-        refuse_built_in(&path, &[file, "git lfs pull"]);
-    }
 }
 
 #[test]
@@ -376,8 +327,8 @@ fn sums_tokens_in_their_order() {
         }
         sum.map(|sum| sum / ids.len() as f32)
     };
-    let folder = tempfile::tempdir().unwrap();
-    let path = tiny(folder.path());
+    let folder = Folder::new();
+    let path = tiny(&folder);
     for runtime in runtimes() {
         let encoder = OnnxEncoder::open_with(&path, &runtime).unwrap();
         for sentence in ["green red red", "green red red blue", "green pink red red"] {
@@ -393,50 +344,37 @@ fn sums_tokens_in_their_order() {
 
 #[test]
 fn cuts_where_the_tokenizer_says_or_at_512() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = Folder::new();
     let long = "red ".repeat(1000);
     // With this strategy and stride, the tokenizers crate by itself fails on a long text.
     let cut = r#"{"direction": "Right", "max_length": 4, "strategy": "OnlySecond", "stride": 9}"#;
     for (truncation, tokens) in [("null", 512), (cut, 4)] {
         let tokenizer = tokenizer_json(&["red", "green", "blue"], truncation);
-        let path = write_encoder(folder.path(), "tiny", &Model::default(), &tokenizer);
-        let encoder = OnnxEncoder::open_with(&path, &Runtime::Rten).unwrap();
+        let encoder = open(&other(&folder, &Model::default(), &tokenizer));
         assert_eq!(encoder.token_ids(&long).unwrap().len(), tokens);
         let kept = (tokens - 2) as f32;
-        assert_eq!(
-            encode(&encoder, &long)[0],
-            (4.0 + 8.0 * kept) / tokens as f32
-        );
+        let mean = (4.0 + 8.0 * kept) / tokens as f32;
+        assert_eq!(encode(&encoder, &long)[0], mean);
     }
     let cut = cut.replace('4', "2");
-    let path = write_encoder(
-        folder.path(),
-        "nothing-left",
-        &Model::default(),
-        &tokenizer_json(&["red"], &cut),
-    );
+    let tokenizer = tokenizer_json(&["red"], &cut);
+    let path = other(&folder, &Model::default(), &tokenizer);
     refuse_built_in(&path, &["cannot use the tokenizer", "2 tokens"]);
 }
 
 /// Checks that the runtime refuses the encoder with a message that contains all `parts`.
-fn refuse_with(runtime: &Runtime, path: &Path, parts: &[&str]) -> Error {
+fn refuse_with(runtime: &Runtime, path: &Path, parts: &[&str]) -> ErrorKind {
     let Err(error) = OnnxEncoder::open_with(path, runtime) else {
         panic!("{} opened with {runtime:?}", path.display());
     };
-    for part in parts {
-        assert!(
-            error.to_string().contains(part),
-            "no \"{part}\" in: {error}"
-        );
-    }
-    error
+    contains(&error.to_string(), parts);
+    error.kind()
 }
 
-/// Checks that each runtime refuses the encoder.
-fn refuse(path: &Path, runtimes: &[Runtime], parts: &[&str]) {
-    for runtime in runtimes {
-        let error = refuse_with(runtime, path, parts);
-        assert_eq!(error.kind(), ErrorKind::Encoder, "{error}");
+/// Checks that each runtime refuses the model or the tokenizer.
+fn refuse(path: &Path, parts: &[&str]) {
+    for runtime in runtimes() {
+        assert_eq!(refuse_with(&runtime, path, parts), ErrorKind::Encoder);
     }
 }
 
@@ -447,7 +385,7 @@ fn refuse_built_in(path: &Path, parts: &[&str]) {
 
 #[test]
 fn finds_the_token_vectors_by_name_or_as_the_only_output_of_rank_3() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = Folder::new();
     for runtime in runtimes() {
         for output in ["token_embeddings", "some_name"] {
             let model = Model {
@@ -455,7 +393,7 @@ fn finds_the_token_vectors_by_name_or_as_the_only_output_of_rank_3() {
                 output: (output, &[None, None, None]),
                 ..Model::default()
             };
-            let path = write_encoder(folder.path(), "tiny", &model, &fitting_tokenizer());
+            let path = other(&folder, &model, &fitting_tokenizer());
             let encoder = OnnxEncoder::open_with(&path, &runtime).unwrap();
             assert_eq!(encoder.dimension(), DIMENSION);
             assert_eq!(encode(&encoder, ""), [2.0, 0.0, 0.0]);
@@ -464,62 +402,67 @@ fn finds_the_token_vectors_by_name_or_as_the_only_output_of_rank_3() {
 }
 
 #[test]
-fn refuses_models_that_give_no_token_vectors() {
-    let folder = tempfile::tempdir().unwrap();
-    let cases = [
-        // A model with a pooled output only: its vector does not depend on the tokens.
+fn refuses_models_of_another_form() {
+    let folder = Folder::new();
+    folder.write(tiny(&folder).join("weights.bin"), table_bytes());
+    let of_one_size = |axes| Model {
+        axes,
+        ..Model::default()
+    };
+    let of_inputs = |inputs| Model {
+        inputs,
+        ..Model::default()
+    };
+    let constant = |name| Model {
+        output: (name, &[Some(6), Some(3)]),
+        operator: ("Identity", &["table"]),
+        ..Model::default()
+    };
+    let unknown_operator = Model {
+        operator: ("Undertow", &["table", "input_ids"]),
+        ..Model::default()
+    };
+    let second_file = Model {
+        weights: Some("weights.bin"),
+        ..Model::default()
+    };
+    let dynamic = "dynamic";
+    for (model, parts) in [
         (
-            Model {
-                output: ("sentence_embedding", &[Some(6), Some(3)]),
-                operator: ("Identity", &["table"]),
-                ..Model::default()
-            },
-            "sentence_embedding",
-        ),
-        // An input that no sentence encoder has, and a missing input.
-        (
-            Model {
-                inputs: &["input_ids", "attention_mask", "pixels"],
-                ..Model::default()
-            },
-            "pixels",
+            of_one_size([None, Some(128)]),
+            &["exactly 128 tokens a sentence", dynamic][..],
         ),
         (
-            Model {
-                inputs: &["input_ids"],
-                ..Model::default()
-            },
-            "attention_mask",
+            of_one_size([Some(8), None]),
+            &["exactly 8 sentences at once", dynamic],
         ),
-        // An output with the right name but the wrong shape.
+        // A pooled output only: its vector does not depend on the tokens.
+        (constant("sentence_embedding"), &["sentence_embedding"]),
+        // The right name but the wrong shape.
+        (constant("last_hidden_state"), &["one vector a token"]),
         (
-            Model {
-                output: ("last_hidden_state", &[Some(6), Some(3)]),
-                operator: ("Identity", &["table"]),
-                ..Model::default()
-            },
-            "one vector a token",
+            of_inputs(&["input_ids", "attention_mask", "pixels"]),
+            &["pixels"],
         ),
-        // An operator that does not exist.
-        (
-            Model {
-                operator: ("Undertow", &["table", "input_ids"]),
-                ..Model::default()
-            },
-            "Undertow",
-        ),
-    ];
-    for (model, named) in &cases {
-        let path = write_encoder(folder.path(), "tiny", model, &fitting_tokenizer());
-        refuse(&path, &runtimes(), &[named]);
+        (of_inputs(&["input_ids"]), &["attention_mask"]),
+        (unknown_operator, &["Undertow"]),
+        // The digest does not cover its weights.
+        (second_file, &["second file"]),
+    ] {
+        let path = other(&folder, &model, &fitting_tokenizer());
+        refuse(&path, parts);
     }
+    let tokenizer = tokenizer_json(&["red", "green", "blue", "one-too-many"], "null");
+    let path = other(&folder, &Model::default(), &tokenizer);
+    let parts = ["token number 6", "model.onnx", "tokenizer.json"];
+    refuse(&path, &parts);
 }
 
 #[test]
 fn refuses_bytes_that_are_no_model_and_no_tokenizer() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = Folder::new();
     let whole = Model::default().bytes();
-    let path = tiny(folder.path());
+    let path = tiny(&folder);
     // Wrong from the start, cut off, and endless numbers at the start and further on.
     for bytes in [
         &b""[..],
@@ -531,11 +474,11 @@ fn refuses_bytes_that_are_no_model_and_no_tokenizer() {
         // Field 7 of the model, the graph, and in it a tag that never ends.
         &[&[0x3a, 12][..], &[0xff; 12]].concat(),
     ] {
-        fs::write(path.join("model.onnx"), bytes).unwrap();
-        refuse(&path, &runtimes(), &["model.onnx"]);
+        folder.write("tiny/model.onnx", bytes);
+        refuse(&path, &["model.onnx"]);
     }
-    fs::write(path.join("model.onnx"), whole).unwrap();
-    fs::write(path.join("tokenizer.json"), "{").unwrap();
+    folder.write("tiny/model.onnx", whole);
+    folder.write("tiny/tokenizer.json", "{");
     refuse_built_in(&path, &["tokenizer.json"]);
 }
 
@@ -543,8 +486,10 @@ fn refuses_bytes_that_are_no_model_and_no_tokenizer() {
 /// its stack overflows.
 #[test]
 fn refuses_what_claims_more_than_the_file_has_and_endless_types() {
-    let field = |number: u8, inside: &[u8]| {
-        [&[number << 3 | 2][..], &varint(inside.len()), inside].concat()
+    let field = |number, inside: &[u8]| {
+        let mut message = Message::default();
+        message.bytes(number, inside);
+        message.0
     };
     const GIGABYTE: [u8; 5] = [0x80, 0x80, 0x80, 0x80, 0x04];
     // A type with a shape of one dimension, which claims a gigabyte and has a name that claims a
@@ -555,94 +500,62 @@ fn refuses_what_claims_more_than_the_file_has_and_endless_types() {
     // Nested sequences, written from the inside out and then reversed.
     let mut sequences = Vec::new();
     for tag in [0x0a, 0x22].repeat(20_000) {
-        let length = varint(sequences.len());
-        sequences.extend(length.iter().rev());
+        let mut length = Message::default();
+        length.varint(sequences.len() as u64);
+        sequences.extend(length.0.iter().rev());
         sequences.push(tag);
     }
     sequences.reverse();
 
-    let folder = tempfile::tempdir().unwrap();
-    let path = tiny(folder.path());
+    let folder = Folder::new();
+    let path = tiny(&folder);
     for of_type in [claims, sequences] {
         // The type is that of an input of the graph.
         let model = field(7, &field(11, &field(2, &of_type)));
-        fs::write(path.join("model.onnx"), model).unwrap();
-        refuse(&path, &runtimes(), &["not a whole ONNX file"]);
+        folder.write("tiny/model.onnx", model);
+        refuse(&path, &["not a whole ONNX file"]);
     }
 }
 
-/// A number in protocol buffers: seven bits a byte, the lowest first.
-fn varint(mut number: usize) -> Vec<u8> {
-    let mut bytes = Vec::new();
-    while number > 0x7f {
-        bytes.push(number as u8 | 0x80);
-        number >>= 7;
-    }
-    bytes.push(number as u8);
-    bytes
-}
-
 #[test]
-fn refuses_weights_that_the_digest_does_not_cover() {
-    let folder = tempfile::tempdir().unwrap();
-    let model = Model {
-        weights: Some("weights.bin"),
-        ..Model::default()
-    };
-    let path = write_encoder(folder.path(), "tiny", &model, &fitting_tokenizer());
-    fs::write(path.join("weights.bin"), table_bytes()).unwrap();
-    refuse(&path, &runtimes(), &["second file"]);
-}
-
-#[test]
-fn refuses_a_tokenizer_with_more_tokens_than_the_model() {
-    let folder = tempfile::tempdir().unwrap();
-    let words = ["red", "green", "blue", "one-too-many"];
-    let tokenizer = tokenizer_json(&words, "null");
-    let path = write_encoder(folder.path(), "tiny", &Model::default(), &tokenizer);
-    let parts = ["token number 6", "model.onnx", "tokenizer.json"];
-    refuse(&path, &runtimes(), &parts);
-}
-
-#[test]
-fn names_the_file_that_is_missing() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = tiny(folder.path());
-    let cases = [
-        (folder.path().join("absent"), "absent"),
+fn names_files_that_are_missing_or_not_fetched() {
+    let folder = Folder::new();
+    let path = tiny(&folder);
+    for (given, looked_for) in [
+        (folder.join("absent"), "absent"),
         (path.join("model.int8.onnx"), "model.int8.onnx"),
-        (folder.path().to_owned(), "model.onnx"),
-    ];
-    for (given, looked_for) in cases {
+        (folder.to_path_buf(), "model.onnx"),
+    ] {
         refuse_built_in(&given, &[&format!("{looked_for}` does not exist")]);
+    }
+    let pointer = "version https://git-lfs.github.com/spec/v1\noid sha256:4d\n";
+    for file in ["model.onnx", "tokenizer.json"] {
+        let path = tiny(&folder);
+        beside(&path, file, pointer);
+        refuse_built_in(&path, &[file, "git lfs pull"]);
     }
 }
 
 #[test]
 fn refuses_a_place_of_the_wrong_length() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = tiny(folder.path());
-    let encoder = OnnxEncoder::open_with(&path, &Runtime::Rten).unwrap();
+    let folder = Folder::new();
+    let path = tiny(&folder);
+    let encoder = open(&path);
     for length in [0, 2, 4] {
         let error = encoder.encode("red", &mut vec![0.0; length]).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Argument);
-        let message = error.to_string();
-        assert!(
-            message.ends_with(&format!(
-                "has 3 coordinates, but the place for it has {length}"
-            )),
-            "{message}"
-        );
+        let part = format!("has 3 coordinates, but the place for it has {length}");
+        contains(&error.to_string(), &[&part]);
     }
 }
 
 #[test]
 fn errors_do_not_quote_the_sentence() {
     // This tokenizer has no token for unknown words, so it fails on them.
-    let folder = tempfile::tempdir().unwrap();
+    let folder = Folder::new();
     let tokenizer = fitting_tokenizer().replace(r#""unk_token": "[UNK]""#, r#""unk_token": "[X]""#);
-    let path = write_encoder(folder.path(), "tiny", &Model::default(), &tokenizer);
-    let encoder = OnnxEncoder::open_with(&path, &Runtime::Rten).unwrap();
+    let path = write_encoder(&folder, "tiny", &Model::default(), &tokenizer);
+    let encoder = open(&path);
     let sentences = ["red", "confidential"];
     let quiet = Progress::hidden();
     for result in [
@@ -650,44 +563,39 @@ fn errors_do_not_quote_the_sentence() {
         encode_all_public(&encoder, &sentences, &quiet),
     ] {
         let error = result.unwrap_err();
-        assert!(
-            error.to_string().contains("a sentence of 12 bytes"),
-            "{error}"
-        );
-        assert!(
-            !format!("{error} {error:?}").contains("confidential"),
-            "{error:?}"
-        );
+        contains(&error.to_string(), &["a sentence of 12 bytes"]);
+        let all = format!("{error} {error:?}");
+        assert!(!all.contains("confidential"), "{all}");
     }
 }
 
 #[test]
 fn identity_follows_the_bytes_of_both_files() {
-    let folder = tempfile::tempdir().unwrap();
-    let open = |name: &str, model: &Model, tokenizer: &str| {
-        let path = write_encoder(folder.path(), name, model, tokenizer);
-        let encoder = OnnxEncoder::open_with(&path, &Runtime::Rten).unwrap();
+    let folder = Folder::new();
+    let identity = |name: &str, model: &Model, tokenizer: &str| {
+        let path = write_encoder(&folder, name, model, tokenizer);
+        let encoder = open(&path);
         encoder.identity().clone()
     };
-    let first = open("a", &Model::default(), &fitting_tokenizer());
-    let copy = open("b", &Model::default(), &fitting_tokenizer());
+    let first = identity("a", &Model::default(), &fitting_tokenizer());
+    let copy = identity("b", &Model::default(), &fitting_tokenizer());
     assert_eq!((&*first.name, &*copy.name), ("a", "b"));
     assert_eq!(first.digest, copy.digest);
 
-    let other_tokenizer = open("b", &Model::default(), &(fitting_tokenizer() + "\n"));
+    let other_tokenizer = identity("b", &Model::default(), &(fitting_tokenizer() + "\n"));
     let other_model = Model {
         output: ("token_embeddings", &[None, None, None]),
         ..Model::default()
     };
-    let other_model = open("b", &other_model, &fitting_tokenizer());
+    let other_model = identity("b", &other_model, &fitting_tokenizer());
     assert_ne!(first.digest, other_tokenizer.digest);
     assert_ne!(first.digest, other_model.digest);
     assert_ne!(other_tokenizer.digest, other_model.digest);
 
     // The name of an encoder from a file includes the file.
-    let path = folder.path().join("a");
+    let path = folder.join("a");
     fs::copy(path.join("model.onnx"), path.join("small.onnx")).unwrap();
-    let by_file = OnnxEncoder::open_with(&path.join("small.onnx"), &Runtime::Rten).unwrap();
+    let by_file = open(&path.join("small.onnx"));
     assert_eq!(by_file.identity().name, "a/small.onnx");
     assert_eq!(by_file.identity().digest, first.digest);
 }
@@ -748,10 +656,8 @@ fn minilm_matches_the_reference_on_each_engine() {
         assert_eq!(encoder.identity().name, "all-MiniLM-L6-v2");
         let rows = encode_all(encoder, &texts, &Progress::hidden()).unwrap();
         for (row, reference) in rows.chunks_exact(384).zip(&references) {
-            assert_eq!(
-                encoder.token_ids(&reference.text).unwrap(),
-                reference.input_ids
-            );
+            let ids = encoder.token_ids(&reference.text).unwrap();
+            assert_eq!(ids, reference.input_ids);
             let difference = largest_difference(row, &reference.embedding);
             assert!(difference <= 1e-4, "{difference} for {:?}", reference.text);
         }

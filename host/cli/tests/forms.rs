@@ -6,19 +6,17 @@
 //! row, and fewer than three of these are about a given attribute with a probability below 10⁻⁷. Of
 //! 4,000 releases, each of four equal questions gets fewer than 700 with a probability below 10⁻³⁰.
 
-use std::fs::{self, File};
-use std::path::Path;
+use std::fs;
 
 use serde_json::{Value, json};
-use tempfile::TempDir;
 use undertone::form::Contents;
 use undertone_core::document::Document;
 use undertone_core::form::Form;
 use undertone_core::pack::Pack;
-use undertone_core::release::Release;
-use undertone_tables::Table;
 
-use crate::common::{self, contains, fed, names, refuse, succeed, undertone, within_a_day};
+use crate::common::{
+    Folder, PACKS, array, contains, json, near, release_in, share, values, within_a_day,
+};
 
 const FORM: &str = r#"{"attributes": [
     {"name": "language", "categories": ["de", "en", "fr"]},
@@ -37,9 +35,9 @@ const ROWS: [(Value3, [u32; 3]); 5] = [
 
 type Value3 = [&'static str; 3];
 
-fn folder() -> TempDir {
-    let folder = tempfile::tempdir().unwrap();
-    fs::write(folder.path().join("form.json"), FORM).unwrap();
+fn prepared() -> Folder {
+    let folder = Folder::new();
+    folder.write("form.json", FORM);
     folder
 }
 
@@ -52,39 +50,40 @@ fn documents(count: usize, nested: bool) -> String {
         } else {
             format!("\"app.mood\": {mood}")
         };
+        let (id, day) = (format!("\"id\": \"d{number}\""), number % 2);
         format!(
-            "{{\"id\": \"d{number}\", \"language\": {language}, \"stars\": {stars}, {mood}, \"day\": \"{}\"}}\n",
-            number % 2
+            "{{{id}, \"language\": {language}, \"stars\": {stars}, {mood}, \"day\": \"{day}\"}}\n"
         )
     };
     (0..count).map(line).collect()
 }
 
+/// The number of releases that are not of their document. `answers`: those of a document, by its
+/// number.
+fn of_others<'a>(form: &Form<'_>, lines: &[Value], answers: impl Fn(usize) -> &'a [u32]) -> usize {
+    let is_other = |(number, line): &(usize, &Value)| {
+        let answer = form.read(&release_in(line)).unwrap();
+        let of = |attribute: u16| answers(*number)[usize::from(attribute)];
+        let first = of(answer.question.first);
+        let outcome = answer.question.second.map_or(first, |second| {
+            first * (form.category_count(second.into()).unwrap() + 1) + of(second)
+        });
+        !answer.geometry.contains(outcome, answer.point)
+    };
+    lines.iter().enumerate().filter(is_other).count()
+}
+
 /// Checks that each release is of its document.
 fn check(releases: &str, count: usize) {
     let bytes = Contents::from_json(FORM).unwrap().to_bytes().unwrap();
-    let form = Form::parse(&bytes).unwrap();
-    let lines: Vec<Value> = releases
-        .lines()
-        .map(|line| serde_json::from_str(line).unwrap())
-        .collect();
+    let lines = values(releases);
     assert_eq!(lines.len(), count);
-    let mut of_others = Vec::new();
     for (number, line) in lines.iter().enumerate() {
-        assert_eq!(line["id"], json!(format!("d{number}")));
-        let release = hex::decode(line["release"].as_str().unwrap()).unwrap();
-        let answer = form.read(&Release::from_bytes(&release).unwrap()).unwrap();
-        let (_, outcomes) = ROWS[number % ROWS.len()];
-        let first = outcomes[usize::from(answer.question.first)];
-        let outcome = match answer.question.second {
-            None => first,
-            Some(second) => first * 3 + outcomes[usize::from(second)],
-        };
-        if !answer.geometry.contains(outcome, answer.point) {
-            of_others.push(line);
-        }
+        assert_eq!(line["id"], format!("d{number}"));
     }
-    assert!(of_others.len() <= count / 150, "{of_others:?}");
+    let form = Form::parse(&bytes).unwrap();
+    let others = of_others(&form, &lines, |number| &ROWS[number % ROWS.len()].1);
+    assert!(others <= count / 150, "{others}");
 }
 
 fn release(input: &str) -> String {
@@ -93,47 +92,41 @@ fn release(input: &str) -> String {
 
 #[test]
 fn answers_are_read_from_lines_and_tables() {
-    let folder = folder();
-    let path = folder.path();
-    fs::write(path.join("nested.jsonl"), documents(400, true)).unwrap();
-    fs::write(path.join("flat.jsonl"), documents(400, false)).unwrap();
-    for name in ["a.parquet", "a.csv"] {
-        let path = path.join(name);
-        let table = Table::of(&path, &[]).unwrap().unwrap();
-        let mut lines = File::open(folder.path().join("flat.jsonl")).unwrap();
-        table.settled(&mut lines, &path).unwrap().commit().unwrap();
-    }
-    let csv = fs::read_to_string(path.join("a.csv")).unwrap();
-    fs::write(path.join("a.tsv"), csv.replace(',', "\t")).unwrap();
+    let folder = prepared();
+    folder.write("nested.jsonl", documents(400, true));
+    folder.write("flat.jsonl", documents(400, false));
+    folder.table("flat.jsonl", "a.parquet");
+    folder.table("flat.jsonl", "a.csv");
+    let csv = folder.text("a.csv");
+    folder.write("a.tsv", csv.replace(',', "\t"));
     for input in ["nested.jsonl", "flat.jsonl", "a.parquet", "a.csv", "a.tsv"] {
-        check(&succeed(path, release(input)), 400);
+        check(&folder.succeed(release(input)), 400);
     }
     let input = documents(400, true);
-    let output = fed(path, release("-"), input.as_bytes());
-    check(&String::from_utf8(output.stdout).unwrap(), 400);
-    let errors = String::from_utf8(output.stderr).unwrap();
-    contains(&errors, &["Promised: 1000 for all answers"]);
+    let output = folder.fed(release("-"), input.as_bytes());
+    check(str::from_utf8(&output.stdout).unwrap(), 400);
+    let notes = str::from_utf8(&output.stderr).unwrap();
+    contains(notes, &["Promised: 1000 for all answers"]);
     // The packed form has the same identifier.
-    let marked = fs::read_to_string(path.join("form.json")).unwrap();
-    fs::write(path.join("form.json"), format!("\u{feff}{marked}")).unwrap();
-    succeed(path, "inspect form.json --out packed.form");
+    let marked = folder.text("form.json");
+    folder.write("form.json", format!("\u{feff}{marked}"));
+    folder.succeed("inspect form.json --out packed.form");
     let packed = release("a.csv --keep day --limit 7").replace("form.json", "packed.form");
-    let kept = succeed(path, &packed);
+    let kept = folder.succeed(&packed);
     check(&kept, 7);
-    assert!(kept.contains("\"day\":\"1\""), "{kept}");
+    contains(&kept, &["\"day\":\"1\""]);
 }
 
 #[test]
 fn no_answer_is_no_error_and_a_missing_column_is_one() {
-    let folder = folder();
-    let path = folder.path();
+    let folder = prepared();
     // Not one of the attributes, a field twice, a list, no field at all.
     let lines = "{\"x\": 1}\n{\"stars\": 1, \"stars\": 2}\n{\"language\": [\"de\"]}\n{}\n";
-    fs::write(path.join("none.jsonl"), lines).unwrap();
-    assert_eq!(succeed(path, release("none.jsonl")).lines().count(), 4);
-    fs::write(path.join("less.csv"), "id,language,stars\n1,de,2\n").unwrap();
+    folder.write("none.jsonl", lines);
+    assert_eq!(folder.succeed(release("none.jsonl")).lines().count(), 4);
+    folder.write("less.csv", "id,language,stars\n1,de,2\n");
     let missing = "`less.csv`: it has no column for attribute \"app.mood\"; add one";
-    refuse(path, release("less.csv"), &[missing]);
+    folder.refuse(release("less.csv"), &[missing]);
     for (name, header, part) in [
         (
             "a.csv",
@@ -152,37 +145,33 @@ fn no_answer_is_no_error_and_a_missing_column_is_one() {
         ),
         ("a.tsv", "sep=\t", "part the columns with tabulators"),
     ] {
-        fs::write(path.join(name), format!("{header}\n1,de;2\n")).unwrap();
-        refuse(path, release(name), &[part]);
+        folder.write(name, format!("{header}\n1,de;2\n"));
+        folder.refuse(release(name), &[part]);
     }
     // Marks around a part of a cell.
     let marked = "language\tstars\tapp.mood\tnote\nde\t2\t\t\"Great\" game\n";
-    fs::write(path.join("a.tsv"), marked).unwrap();
-    assert_eq!(succeed(path, release("a.tsv")).lines().count(), 1);
-    fs::write(path.join("a.jsonl"), documents(3, true)).unwrap();
-    for (option, field) in [
-        ("--keep", "stars"),
-        ("--keep", "app"),
-        ("--id-field", "language"),
-    ] {
-        let arguments = release(&format!("a.jsonl {option} {field}"));
-        refuse(path, &arguments, &[option, "answers are what is private"]);
-    }
-    fs::write(path.join("bad.json"), FORM.replace("fr", "de")).unwrap();
+    folder.write("a.tsv", marked);
+    assert_eq!(folder.succeed(release("a.tsv")).lines().count(), 1);
+    folder.write("a.jsonl", documents(3, true));
+    folder.refuse_all(
+        &release("a.jsonl"),
+        "--keep stars => --keep | answers are what is private
+        --keep app => --keep | answers are what is private
+        --id-field language => --id-field | answers are what is private",
+    );
+    folder.write("bad.json", FORM.replace("fr", "de"));
     let arguments = "release answers -f bad.json -e 1 -i a.jsonl";
-    refuse(path, arguments, &["not a usable form", "\"de\""]);
-    fs::write(path.join("broken.jsonl"), "{\"language\": zyxwmarker}\n").unwrap();
-    let said = refuse(path, release("broken.jsonl"), &["line 1"]);
+    folder.refuse(arguments, &["not a usable form", "\"de\""]);
+    folder.write("broken.jsonl", "{\"language\": zyxwmarker}\n");
+    let said = folder.refuse(release("broken.jsonl"), &["line 1"]);
     assert!(!said.contains("zyxwmarker"));
 }
 
 #[test]
 fn texts_answer_the_topic() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path();
-    let packs = concat!(env!("CARGO_MANIFEST_DIR"), "/../packs/");
-    let pack = format!("{packs}assistant.en.pack");
-    let candidates = format!("{packs}assistant.en.candidates.safetensors");
+    let folder = Folder::new();
+    let pack = format!("{PACKS}/assistant.en.pack");
+    let candidates = format!("{PACKS}/assistant.en.candidates.safetensors");
     let description = json!({
         "attributes": [
             {"name": "language", "categories": ["de", "en"]},
@@ -190,10 +179,10 @@ fn texts_answer_the_topic() {
         ],
         "pairs": [{"first": "language", "second": "text"}],
     });
-    fs::write(path.join("form.json"), description.to_string()).unwrap();
-    let shown = succeed(path, "inspect form.json --out a.form");
-    assert!(shown.contains("candidates of pack"), "{shown}");
-    let bytes = fs::read(path.join("a.form")).unwrap();
+    folder.write("form.json", description.to_string());
+    let shown = folder.succeed("inspect form.json --out a.form");
+    contains(&shown, &["candidates of pack"]);
+    let bytes = folder.bytes("a.form");
     let form = Form::parse(&bytes).unwrap();
     let bytes = fs::read(&pack).unwrap();
     let mut document: Document<'_> = Document::new(&Pack::parse(&bytes).unwrap()).unwrap();
@@ -203,73 +192,51 @@ fn texts_answer_the_topic() {
         form.answer_topic(&mut document, &mut answers).unwrap();
         answers[1]
     };
-    let none = form.category_count(1).unwrap();
     let travel = "do i need a visa to go to spain";
     assert_eq!(form.category_name(1, topic(travel)), Some("travel"));
     // A missing text counts as an empty one.
+    let rain = "will it rain";
     let rows = [
         ("\"de\"", format!("\"{travel}\""), [0, topic(travel)]),
         ("\"en\"", "null".to_owned(), [1, topic("")]),
-        (
-            "null",
-            "\"will it rain\"".to_owned(),
-            [2, topic("will it rain")],
-        ),
+        ("null", format!("\"{rain}\""), [2, topic(rain)]),
     ];
     let line = |number: usize| {
         let (language, text, _) = &rows[number % rows.len()];
         format!("{{\"id\": {number}, \"language\": {language}, \"text\": {text}}}\n")
     };
     let lines: String = (0..300).map(line).collect();
-    fs::write(path.join("a.jsonl"), &lines).unwrap();
-    for name in ["a.parquet", "a.csv"] {
-        let path = path.join(name);
-        let table = Table::of(&path, &[]).unwrap().unwrap();
-        let mut lines = File::open(folder.path().join("a.jsonl")).unwrap();
-        table.settled(&mut lines, &path).unwrap().commit().unwrap();
-    }
+    folder.write("a.jsonl", &lines);
+    folder.table("a.jsonl", "a.parquet");
+    folder.table("a.jsonl", "a.csv");
     for input in ["a.jsonl", "a.parquet", "a.csv"] {
-        let releases = succeed(path, release(&format!("{input} --pack {pack}")));
-        let mut of_others = 0;
-        for (number, line) in releases.lines().enumerate() {
-            let line: Value = serde_json::from_str(line).unwrap();
-            let release = hex::decode(line["release"].as_str().unwrap()).unwrap();
-            let answer = form.read(&Release::from_bytes(&release).unwrap()).unwrap();
-            let [language, text] = rows[number % rows.len()].2;
-            let outcome = match answer.question {
-                question if question.second.is_some() => language * (none + 1) + text,
-                question if question.first == 0 => language,
-                _ => text,
-            };
-            of_others += usize::from(!answer.geometry.contains(outcome, answer.point));
-        }
-        assert_eq!(releases.lines().count(), 300);
-        assert!(of_others <= 2, "{input}: {of_others}");
+        let releases = values(&folder.succeed(release(&format!("{input} --pack {pack}"))));
+        assert_eq!(releases.len(), 300);
+        let others = of_others(&form, &releases, |number| &rows[number % rows.len()].2);
+        assert!(others <= 2, "{input}: {others}");
     }
     // Without the pack a text is the name of a category.
-    assert_eq!(succeed(path, release("a.jsonl")).lines().count(), 300);
-    let other = format!("{packs}topics.12.pack");
-    let arguments = release(&format!("a.jsonl --pack {other}"));
-    refuse(path, &arguments, &["no topic for the document's pack"]);
-    let arguments = release(&format!("a.jsonl --encoder {pack}"));
-    refuse(path, &arguments, &["--encoder does nothing without a pack"]);
-    let arguments = release(&format!("a.jsonl --pack {pack} --keep text"));
-    refuse(path, &arguments, &["--keep", "answers are what is private"]);
+    assert_eq!(folder.succeed(release("a.jsonl")).lines().count(), 300);
+    folder.refuse_all(
+        &release("a.jsonl"),
+        &format!(
+            "--pack {PACKS}/topics.12.pack => no topic for the document's pack
+            --encoder {pack} => --encoder does nothing without a pack
+            --pack {pack} --keep text => --keep | answers are what is private"
+        ),
+    );
 }
 
 #[test]
 fn a_ledger_pays_for_answers() {
     within_a_day(|_| {
-        let folder = folder();
-        let path = folder.path();
-        fs::write(path.join("a.jsonl"), documents(5, true)).unwrap();
+        let folder = prepared();
+        folder.write("a.jsonl", documents(5, true));
         let arguments = release("a.jsonl --ledger l --budget 1000 --out r.jsonl")
             .replace("--epsilon 1000", "--epsilon 500");
-        let output = undertone(path, &arguments);
-        assert_eq!(output.status.code(), Some(4));
-        check(&fs::read_to_string(path.join("r.jsonl")).unwrap(), 2);
-        let left = succeed(path, "inspect l --json");
-        let left: Value = serde_json::from_str(&left).unwrap();
+        assert_eq!(folder.run(&arguments).status.code(), Some(4));
+        check(&folder.text("r.jsonl"), 2);
+        let left = json(folder.succeed("inspect l --json"));
         assert_eq!(left["unit"], "whole-text", "{left}");
         assert_eq!(left["left_micro"], 0, "{left}");
     });
@@ -277,52 +244,35 @@ fn a_ledger_pays_for_answers() {
 
 /// Releases of 4,000 devices of two days: on day 0 all answer de, 3 and bad; on day 1 en, 5 and
 /// good.
-fn released(path: &Path) {
+fn released(folder: &Folder) {
     let line = |number: usize| {
-        let day = number % 2;
-        let ([language, stars, mood], _) = ROWS[day];
-        format!(
-            "{{\"language\": {language}, \"stars\": {stars}, \"app.mood\": {mood}, \"day\": {day}}}\n"
-        )
+        let ([language, stars, mood], _) = ROWS[number % 2];
+        let answers = format!("\"language\": {language}, \"stars\": {stars}, \"app.mood\": {mood}");
+        format!("{{{answers}, \"day\": {}}}\n", number % 2)
     };
-    fs::write(
-        path.join("a.jsonl"),
-        (0..4_000).map(line).collect::<String>(),
-    )
-    .unwrap();
-    succeed(path, release("a.jsonl --keep day --out r.jsonl"));
+    folder.write("a.jsonl", (0..4_000).map(line).collect::<String>());
+    folder.succeed(release("a.jsonl --keep day --out r.jsonl"));
 }
 
 /// The table of a question and slice.
 fn table<'v>(answer: &'v Value, attributes: &Value, slice: &Value) -> &'v Value {
-    let mut tables = answer["answers"].as_array().unwrap().iter();
-    tables
-        .find(|own| own["attributes"] == *attributes && own["slice"] == *slice)
-        .unwrap()
-}
-
-fn share<'v>(table: &'v Value, name: &str) -> &'v Value {
-    let mut rows = table["shares"].as_array().unwrap().iter();
-    rows.find(|row| row["name"] == name).unwrap()
-}
-
-fn near(value: &Value, expected: f64) -> bool {
-    (value.as_f64().unwrap() - expected).abs() < 0.02
+    let mut tables = array(&answer["answers"]).iter();
+    let is_it = |own: &&Value| own["attributes"] == *attributes && own["slice"] == *slice;
+    tables.find(is_it).unwrap()
 }
 
 #[test]
 fn shares_and_cross_tables_are_estimated_by_slice() {
-    let folder = folder();
-    let path = folder.path();
-    released(path);
+    let folder = prepared();
+    released(&folder);
     let estimate = "estimate -f form.json -i r.jsonl --by day --difference";
     let files = format!("{estimate} --json --html page.html");
-    let answer: Value = serde_json::from_str(&succeed(path, &files)).unwrap();
+    let answer = json(folder.succeed(&files));
     assert_eq!(answer["releases"], 4_000);
     assert_eq!(answer["candidates"], json!([]));
     assert_eq!(answer["kinds"][0]["published"], Value::Null);
     // Four questions, of all days, the first and the second.
-    assert_eq!(answer["answers"].as_array().unwrap().len(), 12);
+    assert_eq!(array(&answer["answers"]).len(), 12);
     let (all, first, second) = (json!(null), json!(["0"]), json!(["1"]));
     let language = json!(["language"]);
     for (slice, name, expected) in [
@@ -332,34 +282,24 @@ fn shares_and_cross_tables_are_estimated_by_slice() {
         (&second, "no answer", 0.0),
     ] {
         let row = share(table(&answer, &language, slice), name);
-        assert!(near(&row["share"], expected), "{row}");
+        near(&row["share"], expected, 0.02);
         let [low, high] = ["low", "high"].map(|end| row[end].as_f64().unwrap());
         assert!(low <= expected && expected <= high, "{row}");
         assert!(high - low < 0.05, "{row}");
     }
     let both = share(table(&answer, &language, &all), "de");
-    assert!(
-        (0.3..0.7).contains(&both["share"].as_f64().unwrap()),
-        "{both}"
-    );
+    near(&both["share"], 0.5, 0.2);
     let pair = json!(["language", "app.mood"]);
-    let row = share(table(&answer, &pair, &first), "de × bad");
-    assert!(near(&row["share"], 1.0), "{row}");
-    assert_eq!(
-        table(&answer, &pair, &first)["shares"]
-            .as_array()
-            .unwrap()
-            .len(),
-        12
-    );
-    let mut differences = answer["differences"].as_array().unwrap().iter();
-    let stars = differences
-        .find(|own| own["attributes"] == json!(["stars"]))
-        .unwrap();
+    let of_pair = table(&answer, &pair, &first);
+    near(&share(of_pair, "de × bad")["share"], 1.0, 0.02);
+    assert_eq!(array(&of_pair["shares"]).len(), 12);
+    let mut differences = array(&answer["differences"]).iter();
+    let stars = differences.find(|own| own["attributes"] == json!(["stars"]));
+    let stars = stars.unwrap();
     assert_eq!((&stars["of"], &stars["first"]), (&json!("answers"), &first));
-    assert!(near(&share(stars, "5")["share"], 1.0), "{stars}");
-    assert!(near(&share(stars, "3")["share"], -1.0), "{stars}");
-    let text = succeed(path, estimate);
+    near(&share(stars, "5")["share"], 1.0, 0.02);
+    near(&share(stars, "3")["share"], -1.0, 0.02);
+    let text = folder.succeed(estimate);
     contains(
         &text,
         &[
@@ -368,7 +308,7 @@ fn shares_and_cross_tables_are_estimated_by_slice() {
             "shares of stars: day 1, less day 0",
         ],
     );
-    let page = fs::read_to_string(path.join("page.html")).unwrap();
+    let page = folder.text("page.html");
     // Both answers are equally frequent, so the page may have either headline.
     let headlines = [
         "<h1>No answer to language is clearly the most frequent: ",
@@ -388,101 +328,79 @@ fn shares_and_cross_tables_are_estimated_by_slice() {
 
 #[test]
 fn counts_of_a_form_set_others_aside() {
-    let folder = folder();
-    let path = folder.path();
-    released(path);
+    let folder = prepared();
+    released(&folder);
     let other = FORM.replace("\"good\"", "\"fine\"");
-    fs::write(path.join("other.json"), other).unwrap();
+    folder.write("other.json", other);
     // A point of no geometry, and a question that the form does not have.
-    let line = fs::read_to_string(path.join("r.jsonl")).unwrap();
-    let line: Value = serde_json::from_str(line.lines().next().unwrap()).unwrap();
+    let line = folder.values("r.jsonl").swap_remove(0);
     let forged = |outcome: [u8; 4]| {
-        let mut release = hex::decode(line["release"].as_str().unwrap()).unwrap();
+        let mut release = release_in(&line).to_bytes();
         release[12..16].copy_from_slice(&outcome);
         format!("{}\n", json!({"release": hex::encode(release)}))
     };
     let two = forged([200, 0, 0, 0]) + &forged([0, 0, 0, 4]);
-    fs::write(path.join("forged.jsonl"), two).unwrap();
+    folder.write("forged.jsonl", two);
     let count = "count -i r.jsonl forged.jsonl --out c.csv";
-    let errors = common::notes(path, format!("{count} --form form.json"));
+    let errors = folder.notes(format!("{count} --form form.json"));
     let forged = "2: names nothing that its pack or form has; it is damaged or forged; the first is number 1";
-    assert!(errors.contains(forged), "{errors}");
-    assert!(
-        errors.contains("4000 releases") || errors.contains("4,000 releases"),
-        "{errors}"
-    );
+    contains(&errors, &[forged, "counted 4000 releases"]);
     let estimate = "estimate --form form.json --in c.csv --json";
-    let answer: Value = serde_json::from_str(&succeed(path, estimate)).unwrap();
+    let answer = json(folder.succeed(estimate));
     assert_eq!(answer["releases"], 4_000);
-    let arguments = format!("{count} --form other.json");
-    fs::remove_file(path.join("c.csv")).unwrap();
-    refuse(
-        path,
-        &arguments,
-        &["made under a pack or form that was not given"],
-    );
-    assert!(!names(path).iter().any(|name| name == "c.csv"));
+    folder.remove("c.csv");
+    let parts = ["made under a pack or form that was not given"];
+    folder.refuse(format!("{count} --form other.json"), &parts);
 }
 
 #[test]
 fn posteriors_say_by_which_shares() {
-    let folder = folder();
-    let path = folder.path();
-    released(path);
+    let folder = prepared();
+    released(&folder);
     let decode = "decode --form form.json --in r.jsonl";
-    let output = undertone(path, decode);
-    let errors = String::from_utf8(output.stderr).unwrap();
-    contains(&errors, &["no shares are given for 4 of 4 questions"]);
-    let equal = String::from_utf8(output.stdout).unwrap();
+    let [equal, notes] = folder.done(decode);
+    contains(&notes, &["no shares are given for 4 of 4 questions"]);
     let estimate = "estimate --form form.json --in r.jsonl --json";
-    fs::write(path.join("shares.json"), succeed(path, estimate)).unwrap();
-    let weighed = format!("{decode} --shares shares.json --top 2");
-    let weighed = succeed(path, &weighed);
+    folder.write("shares.json", folder.succeed(estimate));
+    let weighed = folder.succeed(format!("{decode} --shares shares.json --top 2"));
     assert_eq!(weighed.lines().count(), 4_000);
     for (lines, shares, top) in [(&equal, "equal", 10), (&weighed, "estimated", 2)] {
         let mut of_others = 0;
-        for line in lines.lines() {
-            let line: Value = serde_json::from_str(line).unwrap();
-            assert_eq!(
-                (&line["shares"], &line["unit"]),
-                (&json!(shares), &json!("all answers"))
-            );
-            let day = line["day"].as_u64().unwrap() as usize;
-            let expected = [["de", "3", "bad"], ["en", "5", "good"]][day];
+        for line in values(lines) {
+            assert_eq!([&line["shares"], &line["unit"]], [shares, "all answers"]);
+            let expected = if line["day"] == 0 {
+                ["de", "3", "bad"]
+            } else {
+                ["en", "5", "good"]
+            };
             let answer = line["answer"].as_str().unwrap();
             let pair = format!("{} × {}", expected[0], expected[2]);
             of_others += usize::from(!expected.contains(&answer) && answer != pair);
-            assert!(near(&line["probability"], 1.0), "{line}");
+            near(&line["probability"], 1.0, 0.02);
             let posterior = line["posterior"].as_object().unwrap();
             assert_eq!(posterior[answer], line["probability"]);
             assert!(posterior.len() <= top, "{line}");
         }
         assert!(of_others <= 4_000 / 150, "{of_others} name another answer");
     }
-    let table = format!("{decode} --out d.csv");
-    succeed(path, &table);
-    let csv = fs::read_to_string(path.join("d.csv")).unwrap();
+    folder.succeed(format!("{decode} --out d.csv"));
+    let csv = folder.text("d.csv");
     let header = csv.lines().next().unwrap();
     assert!(
         header.split(',').any(|name| name == "probability"),
         "{header}"
     );
-    refuse(path, "decode -i r.jsonl", &["--candidates"]);
-    refuse(
-        path,
-        format!("{decode} --shares form.json"),
-        &[
-            "`form.json` has no shares of answers",
-            "estimate --form --json",
-        ],
+    folder.refuse_all(
+        "decode -i r.jsonl",
+        "=> --candidates
+        -f form.json --shares form.json => `form.json` has no shares of answers | estimate --form --json",
     );
 }
 
 #[test]
 fn a_form_has_a_law_and_a_cost() {
-    let folder = folder();
-    let path = folder.path();
-    let text = succeed(path, "inspect form.json --epsilon 4");
+    let folder = prepared();
+    let text = folder.succeed("inspect form.json --epsilon 4");
     contains(
         &text,
         &[
@@ -492,52 +410,44 @@ fn a_form_has_a_law_and_a_cost() {
             "randomised response",
         ],
     );
-    let shown: Value = serde_json::from_str(&succeed(path, "inspect form.json --json")).unwrap();
+    let shown = json(folder.succeed("inspect form.json --json"));
     assert_eq!(shown["form"]["attributes"][2]["name"], "app.mood");
     // The brace is where that of a safetensors file is.
-    fs::write(path.join("indented.json"), format!("        {FORM}")).unwrap();
-    let indented = succeed(path, "inspect indented.json --epsilon 4");
+    folder.write("indented.json", format!("        {FORM}"));
+    let indented = folder.succeed("inspect indented.json --epsilon 4");
     assert_eq!(indented, text);
     for file in ["assistant.en.pack", "assistant.en.candidates.safetensors"] {
-        let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../packs/").to_owned() + file;
-        let arguments = format!("inspect {file} --out written");
-        refuse(path, &arguments, &["--out does nothing without a form"]);
+        let arguments = format!("inspect {PACKS}/{file} --out written");
+        folder.refuse(&arguments, &["--out does nothing without a form"]);
     }
     let plan = "plan devices -f form.json -e 1,4 --devices 10000,1000000";
-    let text = succeed(path, plan);
+    let text = folder.succeed(plan);
     assert!(text.contains("± with 1,000,000"), "{text}");
-    let files = format!("{plan} --json --html plan.html");
-    let plan: Value = serde_json::from_str(&succeed(path, &files)).unwrap();
-    let questions = plan["questions"].as_array().unwrap();
+    let plan = json(folder.succeed(format!("{plan} --json --html plan.html")));
+    let questions = array(&plan["questions"]);
     assert_eq!(questions.len(), 8);
     for question in questions {
         let number = |name: &str| question[name].as_f64().unwrap();
         let [own, other, drawn] = ["own", "other", "drawn"].map(number);
         let error = (other * (1.0 - other) / drawn).sqrt() / (own - other);
-        assert!(
-            (number("error_times_root") - error).abs() < 1e-9,
-            "{question}"
-        );
+        near(&question["error_times_root"], error, 1e-9);
         let within = |at: usize| question["precision"][at]["within"].as_f64().unwrap();
         // A hundred times the devices, a tenth of the error.
         assert!((9.0..11.0).contains(&(within(0) / within(1))), "{question}");
     }
-    let page = fs::read_to_string(path.join("plan.html")).unwrap();
+    let page = folder.text("plan.html");
     assert!(page.contains("language × app.mood"));
     // One table answers for both epsilons, as does the headline for the question that takes most.
     assert_eq!(page.matches("<table").count(), 1);
     let at_4 = questions.iter().filter(|own| own["epsilon"] == 4.0);
     let most = at_4.map(|own| own["devices"].as_u64().unwrap()).max();
-    let headline = page.split("<h1>").nth(1).unwrap().split("</h1>").next();
-    let digits = headline.unwrap().replace(',', "");
-    assert!(
-        digits.ends_with(&format!(" {} at ε = 4.", most.unwrap())),
-        "{digits}"
-    );
+    let (_, headline) = page.split_once("<h1>").unwrap();
+    let (headline, _) = headline.split_once("</h1>").unwrap();
+    let end = format!(" {} at ε = 4.", most.unwrap());
+    assert!(headline.replace(',', "").ends_with(&end), "{headline}");
     // The whole name of the file, except for its kind.
     assert!(page.contains(" · form</p>"), "{page}");
-    refuse(
-        path,
+    folder.refuse(
         "plan devices -f form.json -e 1 --shares de=1",
         &["--shares"],
     );

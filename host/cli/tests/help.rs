@@ -4,11 +4,9 @@
 //!
 //! Chance: false alarm none, miss none. No mechanism runs.
 
-use std::path::Path;
-
 use snapbox::{Data, assert_data_eq};
 
-use crate::common::{succeed, undertone};
+use crate::common::{Folder, GOLDEN, contains, json, rows};
 
 /// All subcommands.
 const COMMANDS: [&str; 26] = [
@@ -40,30 +38,24 @@ const COMMANDS: [&str; 26] = [
     "release words",
 ];
 
-fn here() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-}
-
 fn help(command: &str) -> String {
-    let mut arguments: Vec<&str> = command.split_whitespace().collect();
-    arguments.push("--help");
-    succeed(here(), &arguments)
+    Folder::new().succeed(format!("{command} --help"))
 }
 
 #[test]
 fn help_is_as_recorded() {
+    let folder = Folder::new();
     let mut all = String::new();
     for command in COMMANDS {
         let long = help(command);
         let too_long = long.lines().find(|line| line.chars().count() > 100);
         assert_eq!(too_long, None, "undertone {command} --help");
-        let mut arguments: Vec<&str> = command.split_whitespace().collect();
-        arguments.push("-h");
-        let short = succeed(here(), &arguments);
-        all += &format!("$ undertone {}\n{short}\n", arguments.join(" "));
+        let short = format!("{command} -h");
+        let text = folder.succeed(&short);
+        all += &format!("$ undertone {}\n{text}\n", short.trim());
     }
-    let recorded = here().join("tests/help.txt");
-    assert_data_eq!(all, Data::read_from(&recorded, None).raw());
+    let recorded = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/help.txt");
+    assert_data_eq!(all, Data::read_from(recorded.as_ref(), None).raw());
 }
 
 /// Tasks of a new user: the word is in the line of this verb only.
@@ -71,39 +63,22 @@ fn help_is_as_recorded() {
 fn the_help_names_the_verb_for_a_task() {
     let help = help("");
     let verbs = help.split("Options:").next().unwrap();
-    for (task, word, verb) in [
-        ("see what this is about", "everything", "demo"),
-        ("know how many devices I need", "how many devices", "plan"),
-        ("know what daily use costs a user in a year", "year", "plan"),
-        (
-            "build what devices read from my public corpus",
-            "Build",
-            "pack",
-        ),
-        ("see what a ledger has left", "ledger", "inspect"),
-        ("know how often releases are right", "how often", "measure"),
-        ("check a pack that somebody gave me", "promises", "audit"),
-        (
-            "use word vectors of another language",
-            "vocabularies",
-            "lexicon",
-        ),
-        ("release a private text", "Release private", "release"),
-        (
-            "read what a release names",
-            "candidate of each release",
-            "decode",
-        ),
-        ("count a million releases by day", "any number", "count"),
-        (
-            "learn what all users write about",
-            "what all texts",
-            "estimate",
-        ),
-    ] {
-        let named: Vec<&str> = verbs
-            .lines()
-            .filter(|line| line.contains(word))
+    let table = "
+        see what this is about => everything => demo
+        know how many devices I need => how many devices => plan
+        know what daily use costs a user in a year => year => plan
+        build what devices read from my public corpus => Build => pack
+        see what a ledger has left => ledger => inspect
+        know how often releases are right => how often => measure
+        check a pack that somebody gave me => promises => audit
+        use word vectors of another language => vocabularies => lexicon
+        release a private text => Release private => release
+        read what a release names => candidate of each release => decode
+        count a million releases by day => any number => count
+        learn what all users write about => what all texts => estimate";
+    for [task, word, verb] in rows(table) {
+        let named = verbs.lines().filter(|line| line.contains(word));
+        let named: Vec<&str> = named
             .filter_map(|line| line.split_whitespace().next())
             .collect();
         assert_eq!(named, [verb], "{task}");
@@ -126,12 +101,10 @@ fn names_of_the_first_version_are_accepted() {
     ] {
         let expected = help(now);
         assert_eq!(help(former), expected, "{former}");
-        assert_eq!(succeed(here(), ["help", former]), expected, "help {former}");
-        assert_eq!(
-            help(&format!("--quiet {former}")),
-            expected,
-            "--quiet {former}"
-        );
+        let by_verb = Folder::new().succeed(format!("help {former}"));
+        assert_eq!(by_verb, expected, "help {former}");
+        let quiet = help(&format!("--quiet {former}"));
+        assert_eq!(quiet, expected, "--quiet {former}");
     }
     // Options before --help must be valid.
     for options in [
@@ -146,30 +119,27 @@ fn names_of_the_first_version_are_accepted() {
         "vocabulary --keep FILE",
         "obfuscate --keep FILE --words 5",
     ] {
-        assert!(help(options).contains("Usage: undertone "), "{options}");
+        contains(&help(options), &["Usage: undertone "]);
     }
 }
 
 #[test]
 fn completions_and_the_manual_are_generated() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = Folder::new();
     for (what, file, expected) in [
         ("completions", "undertone.bash", "documents"),
         ("man", "undertone-release-documents.1", "epsilon"),
     ] {
-        assert_eq!(succeed(folder.path(), ["generate", what]), "");
-        let text = std::fs::read_to_string(folder.path().join(file)).unwrap();
-        assert!(text.contains(expected), "{file}");
+        assert_eq!(folder.succeed(format!("generate {what}")), "");
+        contains(&folder.text(file), &[expected]);
     }
 }
 
 #[test]
 fn quiet_leaves_errors_only() {
-    let folder = tempfile::tempdir().unwrap();
-    let pack = "../../tests/golden/golden.pack";
-    let missing = undertone(folder.path(), ["--quiet", "inspect", "missing"]);
-    assert!(String::from_utf8_lossy(&missing.stderr).starts_with("error: cannot "));
-    let shown = succeed(here(), ["inspect", "--json", pack]);
-    let shown: serde_json::Value = serde_json::from_str(&shown).unwrap();
+    let folder = Folder::new();
+    let missing = folder.run("--quiet inspect missing");
+    assert!(missing.stderr.starts_with(b"error: cannot "));
+    let shown = json(folder.succeed(format!("inspect --json {GOLDEN}")));
     assert!(shown["digest"].is_string(), "{shown}");
 }

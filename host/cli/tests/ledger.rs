@@ -6,15 +6,16 @@
 mod common;
 
 use std::fs;
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-use common::{contains, names, refuse, refuse_all, refused, succeed, undertone, within_a_day};
-use undertone::error::ErrorKind;
+use common::{Folder, contains, json, within_a_day};
+use undertone::error::{Error, ErrorKind, Result};
 use undertone::release::ledger::LedgerFile;
 use undertone_core::epsilon::{Epsilon, MICRO};
 use undertone_core::ledger::LedgerError;
@@ -34,6 +35,21 @@ fn epsilon(text: &str) -> Epsilon {
     text.parse().expect("an epsilon")
 }
 
+fn open(path: impl AsRef<Path>, budget: &str) -> Result<LedgerFile> {
+    LedgerFile::open_or_create(path, Unit::Sentence, epsilon(budget))
+}
+
+/// The error of a ledger that does not open.
+fn refusal(path: impl AsRef<Path>) -> Error {
+    open(path, "5").unwrap_err()
+}
+
+/// What is left in a window of `day.ledger`, in micro-units.
+fn left(folder: &Folder, unit: Unit, budget: &str, window: u64) -> u64 {
+    let ledger = LedgerFile::open_or_create(folder.join("day.ledger"), unit, epsilon(budget));
+    ledger.unwrap().remaining(window).unwrap()
+}
+
 /// Body of the process that [`child`] starts, not a test: prints that the ledger is open, then
 /// spends micro-units and prints a line for each grant.
 #[test]
@@ -41,8 +57,7 @@ fn spends_until_it_is_killed() {
     let Some(path) = std::env::var_os(LEDGER) else {
         return;
     };
-    let mut ledger =
-        LedgerFile::open_or_create(path, Unit::Sentence, Epsilon::MAX).expect("a ledger");
+    let mut ledger = open(path, "1000").expect("a ledger");
     let mut out = std::io::stderr().lock();
     writeln!(out, "open").expect("the parent listens");
     loop {
@@ -68,44 +83,35 @@ fn child(path: &Path) -> Child {
 /// as granted.
 fn kill_after(mut child: Child, lines: usize, pause: Duration) -> u64 {
     let mut reader = BufReader::new(child.stderr.take().expect("piped"));
-    let mut line = String::new();
     let mut text = String::new();
     for _ in 0..lines {
-        line.clear();
-        reader.read_line(&mut line).expect("text");
-        text += &line;
+        reader.read_line(&mut text).expect("text");
     }
     thread::sleep(pause);
     child.kill().expect("it runs");
     child.wait().expect("it is gone");
     // Lines that the child wrote before the kill.
-    for line in reader.lines() {
-        text += &line.expect("text");
-        text.push('\n');
-    }
+    reader.read_to_string(&mut text).expect("text");
     text.lines().filter(|line| *line == "granted 1").count() as u64
 }
 
 #[test]
 fn killed_processes_leave_a_ledger_that_knows_every_grant() {
     let _alone = alone();
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("a.ledger");
+    let folder = Folder::new();
+    let path = folder.join("a.ledger");
     let mut said = 0;
     for round in 0..20 {
         // Some kills come before the ledger is open, others later.
         let lines = [0, 0, 1, 2, 7, 30][round % 6];
         let pause = Duration::from_micros(300 * (round as u64 % 11));
         said += kill_after(child(&path), lines, pause);
-        let ledger = LedgerFile::open_or_create(&path, Unit::Sentence, Epsilon::MAX)
-            .expect("a whole ledger");
+        let ledger = open(&path, "1000").expect("a whole ledger");
         let spent = u64::from(Epsilon::MAX.micro()) - ledger.remaining(1).expect("this window");
         assert!(spent >= said, "{spent} known, {said} granted");
         // Each kill may add the one grant that was being written.
-        assert!(
-            spent <= said + round as u64 + 1,
-            "{spent} known, {said} granted"
-        );
+        let most = said + round as u64 + 1;
+        assert!(spent <= most, "{spent} known, {said} granted");
     }
     assert!(said > 100, "{said}");
 }
@@ -113,8 +119,8 @@ fn killed_processes_leave_a_ledger_that_knows_every_grant() {
 #[test]
 fn one_process_at_a_time() {
     let _alone = alone();
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("a.ledger");
+    let folder = Folder::new();
+    let path = folder.join("a.ledger");
     let mut first = child(&path);
     let mut reader = BufReader::new(first.stderr.take().expect("piped"));
     let mut line = String::new();
@@ -122,21 +128,18 @@ fn one_process_at_a_time() {
         line.clear();
         assert!(reader.read_line(&mut line).expect("text") > 0, "it ended");
     }
-    let error = LedgerFile::open_or_create(&path, Unit::Sentence, Epsilon::MAX).unwrap_err();
+    let error = open(&path, "1000").unwrap_err();
     assert_eq!(error.kind(), ErrorKind::InUse);
-    assert!(
-        error.to_string().contains("in use by another process"),
-        "{error}"
-    );
+    contains(&error.to_string(), &["in use by another process"]);
     // The system frees the lock when the process ends, for whatever reason.
     drop(reader);
     first.kill().unwrap();
     first.wait().unwrap();
-    let held = LedgerFile::open_or_create(&path, Unit::Sentence, Epsilon::MAX).expect("unlocked");
-    let again = LedgerFile::open_or_create(&path, Unit::Sentence, Epsilon::MAX);
+    let held = open(&path, "1000").expect("unlocked");
+    let again = open(&path, "1000");
     assert_eq!(again.err().unwrap().kind(), ErrorKind::InUse);
     drop(held);
-    LedgerFile::open_or_create(&path, Unit::Sentence, Epsilon::MAX).expect("unlocked");
+    open(&path, "1000").expect("unlocked");
 }
 
 /// Processes that create the same ledger at once: one file is made, and all that open it spend from
@@ -144,99 +147,70 @@ fn one_process_at_a_time() {
 #[test]
 fn ledgers_made_at_once_are_one() {
     let _alone = alone();
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("a.ledger");
+    let folder = Folder::new();
+    let path = folder.join("a.ledger");
     let granted: u64 = thread::scope(|scope| {
-        let threads: Vec<_> = (0..8)
-            .map(|_| {
-                scope.spawn(|| {
-                    let opened = LedgerFile::open_or_create(&path, Unit::Sentence, epsilon("5"));
-                    let mut ledger = match opened {
-                        Ok(ledger) => ledger,
-                        Err(error) if error.kind() == ErrorKind::InUse => return 0,
-                        Err(error) => panic!("{error}"),
-                    };
-                    ledger.spend(epsilon("1"), 1).map_or(0, |_| 1)
-                })
-            })
-            .collect();
-        threads
-            .into_iter()
-            .map(|thread| thread.join().unwrap())
-            .sum()
+        let spend = || match open(&path, "5") {
+            Ok(mut ledger) => ledger.spend(epsilon("1"), 1).map_or(0, |_| 1),
+            Err(error) if error.kind() == ErrorKind::InUse => 0,
+            Err(error) => panic!("{error}"),
+        };
+        let threads = [(); 8].map(|()| scope.spawn(spend));
+        threads.map(|thread| thread.join().unwrap()).iter().sum()
     });
     assert!(granted >= 1);
-    let ledger = LedgerFile::open_or_create(&path, Unit::Sentence, epsilon("5")).expect("unlocked");
+    let ledger = open(&path, "5").expect("unlocked");
     let remaining = (5 - granted.min(5)) * u64::from(MICRO);
     assert_eq!(ledger.remaining(1).unwrap(), remaining);
-    assert_eq!(names(folder.path()), [path]);
+    assert_eq!(folder.names(), [path]);
 }
 
 #[test]
 fn files_that_are_no_ledger_stay_as_they_are() {
     let _alone = alone();
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("a.ledger");
-    let mut ledger = LedgerFile::open_or_create(&path, Unit::Sentence, epsilon("5")).unwrap();
+    let folder = Folder::new();
+    let path = folder.join("a.ledger");
+    let mut ledger = open(&path, "5").unwrap();
     let _grant = ledger.spend(epsilon("2"), 7).unwrap();
     drop(ledger);
-    let error = LedgerFile::open_or_create(&path, Unit::Sentence, epsilon("5.5")).unwrap_err();
-    assert!(
-        error.to_string().contains("a budget of epsilon 5, not 5.5"),
-        "{error}"
-    );
+    let error = open(&path, "5.5").unwrap_err();
+    contains(&error.to_string(), &["a budget of epsilon 5, not 5.5"]);
     let good = fs::read(&path).unwrap();
     for length in (0..130).filter(|length| *length != good.len()) {
         let bytes: Vec<u8> = good.iter().chain(&[0; 2]).copied().take(length).collect();
         fs::write(&path, &bytes).unwrap();
-        let error = LedgerFile::open_or_create(&path, Unit::Sentence, epsilon("5")).unwrap_err();
+        let error = refusal(&path);
         let found = length.min(129);
-        assert!(
-            matches!(error.cause(), Some(LedgerError::Length { found: n }) if *n == found),
-            "{error}"
-        );
+        let is_it = matches!(error.cause(), Some(LedgerError::Length { found: n }) if *n == found);
+        assert!(is_it, "{error}");
         assert_eq!(fs::read(&path).unwrap(), bytes);
     }
     fs::write(&path, [7; 128]).unwrap();
-    let error = LedgerFile::open_or_create(&path, Unit::Sentence, epsilon("5")).unwrap_err();
-    assert!(error.to_string().contains("not a ledger"), "{error}");
-    let error =
-        LedgerFile::open_or_create(folder.path(), Unit::Sentence, epsilon("5")).unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::Io, "{error}");
-    let error = LedgerFile::open_or_create(
-        folder.path().join("no/a.ledger"),
-        Unit::Sentence,
-        epsilon("5"),
-    );
-    assert_eq!(error.err().unwrap().kind(), ErrorKind::Io);
+    contains(&refusal(&path).to_string(), &["not a ledger"]);
+    for path in [folder.to_path_buf(), folder.join("no/a.ledger")] {
+        assert_eq!(refusal(path).kind(), ErrorKind::Io);
+    }
 
     // The file changes while it is open and locked, by a program that ignores the lock.
     fs::write(&path, &good).unwrap();
-    let mut ledger = LedgerFile::open_or_create(&path, Unit::Sentence, epsilon("5")).unwrap();
+    let mut ledger = open(&path, "5").unwrap();
     let mut changed = good.clone();
     changed[100] ^= 1;
     fs::write(&path, changed).unwrap();
-    let error = ledger.spend(epsilon("1"), 7).unwrap_err();
-    assert!(
-        error.to_string().contains("another program wrote"),
-        "{error}"
-    );
+    let mut refused = |amount, window, part| {
+        let error = ledger.spend(epsilon(amount), window).unwrap_err();
+        contains(&error.to_string(), &[part]);
+    };
+    refused("1", 7, "another program wrote");
     fs::write(&path, good).unwrap();
-    let error = ledger.spend(epsilon("3.5"), 7).unwrap_err();
-    assert!(
-        error
-            .to_string()
-            .contains("epsilon 3 is left in this window, but 3.5 is needed"),
-        "{error}"
+    refused(
+        "3.5",
+        7,
+        "epsilon 3 is left in this window, but 3.5 is needed",
     );
-    let error = ledger.spend(epsilon("1"), 6).unwrap_err();
-    assert!(error.to_string().contains("set the clock right"), "{error}");
+    refused("1", 6, "set the clock right");
     let _grant = ledger.spend(epsilon("3"), 7).expect("exactly what is left");
     assert_eq!(ledger.remaining(7).unwrap(), 0);
-}
-
-fn lines(path: &Path) -> usize {
-    fs::read_to_string(path).unwrap().lines().count()
 }
 
 /// Arguments of `privatize` with a ledger.
@@ -253,49 +227,37 @@ fn privatize_spends_a_budget_for_each_day() {
 }
 
 /// Checks what `ledger` prints for a budget of 3.5 of which 3 is spent on this day.
-fn shows_what_is_left(folder: &Path, day: u64) {
-    let before = fs::read(folder.join("day.ledger")).unwrap();
-    let shown = succeed(folder, "ledger day.ledger");
-    contains(
-        &shown,
-        &[
-            "unit     whole-text",
-            "budget   3.5",
-            "spent    3\n",
-            "left     0.5",
-        ],
-    );
-    let tomorrow = (day + 1).to_string();
-    let json = succeed(
-        folder,
-        format!("ledger day.ledger --json --window {tomorrow}"),
-    );
-    let json: serde_json::Value = serde_json::from_str(&json).expect("JSON");
-    assert_eq!(json["unit"], "whole-text");
-    assert_eq!(json["left_micro"], 3_500_000);
-    assert_eq!(
-        (&json["spent_micro"], &json["window"]),
-        (&0.into(), &(day + 1).into())
-    );
-    let back = "ledger day.ledger --window 1";
-    refused(&undertone(folder, back), back, &["set the clock right"]);
-    let none = "ledger texts.tsv";
-    refused(&undertone(folder, none), none, &["texts.tsv", "128 bytes"]);
-    assert_eq!(fs::read(folder.join("day.ledger")).unwrap(), before);
+fn shows_what_is_left(folder: &Folder, day: u64) {
+    let before = folder.bytes("day.ledger");
+    let shown = folder.succeed("ledger day.ledger");
+    let rows = [
+        "unit     whole-text",
+        "budget   3.5",
+        "spent    3\n",
+        "left     0.5",
+    ];
+    contains(&shown, &rows);
+    let shown = json(folder.succeed(format!("ledger day.ledger --json --window {}", day + 1)));
+    assert_eq!(shown["unit"], "whole-text");
+    let numbers = ["left_micro", "spent_micro", "window"].map(|name| &shown[name]);
+    assert_eq!(numbers, [3_500_000, 0, day + 1]);
+    folder.fail("ledger day.ledger --window 1", &["set the clock right"]);
+    folder.fail("ledger texts.tsv", &["texts.tsv", "128 bytes"]);
+    assert_eq!(folder.bytes("day.ledger"), before);
 }
 
 fn a_budget_for_each_day(day: u64) {
-    let folder = tempfile::tempdir().unwrap();
-    let folder = folder.path();
+    let folder = Folder::new();
     let text = |n: usize| format!("{}\tThe soup needs salt. Our team lost {n} times.\n", n % 2);
-    let documents: String = (0..5).map(text).collect();
-    fs::write(folder.join("texts.tsv"), documents).unwrap();
-    succeed(folder, "pack --corpus texts.tsv --out a.pack");
+    folder.write("texts.tsv", (0..5).map(text).collect::<String>());
+    folder.succeed("pack --corpus texts.tsv --out a.pack");
     // `--ledger` and `--budget` require each other.
-    let alone = run("3", "1").replace(" --budget 3", "");
-    refused(&undertone(folder, &alone), &alone, &["--budget"]);
-    let alone = run("3", "1").replace(" --ledger day.ledger", "");
-    refused(&undertone(folder, &alone), &alone, &["--ledger"]);
+    for (option, other) in [
+        (" --budget 3", "--budget"),
+        (" --ledger day.ledger", "--ledger"),
+    ] {
+        folder.fail(run("3", "1").replace(option, ""), &[other]);
+    }
     assert!(!folder.join("day.ledger").exists());
 
     let arguments = run("3.5", "1");
@@ -307,70 +269,46 @@ fn a_budget_for_each_day(day: u64) {
         "r.jsonl.",
         ".partial` for it",
     ];
-    let output = undertone(folder, &arguments);
-    refused(&output, &arguments, &parts);
-    assert_eq!(output.status.code(), Some(4), "the budget is used up");
+    assert_eq!(
+        folder.fail(&arguments, &parts),
+        Some(4),
+        "the budget is used up"
+    );
     // Paid releases are in the output, and the next run resumes from a partial file of its own.
-    assert_eq!(lines(&folder.join("r.jsonl")), 3);
-    let partial = common::partial(folder, "r.jsonl").expect("three lines");
-    assert_eq!(lines(&partial), 3);
+    assert_eq!(folder.count("r.jsonl"), 3);
+    let partial = folder.partial("r.jsonl").expect("three lines");
+    assert_eq!(folder.count(&partial), 3);
     let parts = [
         "resuming: 3 documents",
         "epsilon 0.5 is left",
         "3 of 5 documents",
     ];
-    let output = undertone(folder, &arguments);
-    refused(&output, &arguments, &parts);
-    assert_eq!(output.status.code(), Some(4));
-    assert_eq!(lines(&folder.join("r.jsonl")), 3);
+    assert_eq!(folder.fail(&arguments, &parts), Some(4));
+    assert_eq!(folder.count("r.jsonl"), 3);
     // One document costs more than the budget of any day.
-    let never = run("0.5", "1");
-    let output = undertone(folder, &never);
-    refused(
-        &output,
-        &never,
-        &["--budget is 0.5", "what one document costs"],
-    );
-    assert_eq!(output.status.code(), Some(1));
-    let other = run("4", "1");
-    refused(
-        &undertone(folder, &other),
-        &other,
-        &["a budget of epsilon 3.5, not 4"],
-    );
-    let held =
-        LedgerFile::open_or_create(folder.join("day.ledger"), Unit::WholeText, epsilon("3.5"))
-            .unwrap();
+    let parts = ["--budget is 0.5", "what one document costs"];
+    assert_eq!(folder.fail(run("0.5", "1"), &parts), Some(1));
+    folder.fail(run("4", "1"), &["a budget of epsilon 3.5, not 4"]);
+    let path = folder.join("day.ledger");
+    let held = LedgerFile::open_or_create(path, Unit::WholeText, epsilon("3.5")).unwrap();
     assert_eq!(held.remaining(day).unwrap(), 500_000);
-    refused(
-        &undertone(folder, &arguments),
-        &arguments,
-        &["in use by another process"],
-    );
+    folder.fail(&arguments, &["in use by another process"]);
     drop(held);
     // A ledger is for one unit of privacy; another unit requires another ledger.
     let sentence = format!("{arguments} --rule permute-and-flip");
     let parts = ["day.ledger", "\"sentence\"", "\"whole-text\""];
-    refused(&undertone(folder, &sentence), &sentence, &parts);
-    shows_what_is_left(folder, day);
+    folder.fail(&sentence, &parts);
+    shows_what_is_left(&folder, day);
     // Paid releases are never deleted for another run. Once the user moves them away, all documents
     // are released anew.
     let smaller = run("3.5", "0.1");
     let name = partial.file_name().unwrap().to_str().unwrap();
-    refuse(folder, &smaller, &[name, "move the file away"]);
-    assert_eq!(lines(&partial), 3);
+    folder.refuse(&smaller, &[name, "move the file away"]);
+    assert_eq!(folder.count(&partial), 3);
     fs::rename(&partial, folder.join("paid.jsonl")).unwrap();
-    let output = undertone(folder, &smaller);
-    assert!(
-        output.status.success(),
-        "{}",
-        String::from_utf8_lossy(&output.stderr)
-    );
-    assert_eq!(lines(&folder.join("r.jsonl")), 5);
-    let ledger =
-        LedgerFile::open_or_create(folder.join("day.ledger"), Unit::WholeText, epsilon("3.5"))
-            .unwrap();
-    assert_eq!(ledger.remaining(day).unwrap(), 0);
+    folder.succeed(&smaller);
+    assert_eq!(folder.count("r.jsonl"), 5);
+    assert_eq!(left(&folder, Unit::WholeText, "3.5", day), 0);
 }
 
 /// The releases inside a smaller --limit were paid for, and so were those beyond it.
@@ -378,39 +316,34 @@ fn a_budget_for_each_day(day: u64) {
 fn a_smaller_limit_spends_nothing() {
     let _alone = alone();
     within_a_day(|day| {
-        let folder = tempfile::tempdir().unwrap();
-        let folder = folder.path();
+        let folder = Folder::new();
         let text = "Food\tThe soup needs salt.\nBall\tOur team lost.\n".repeat(3);
-        fs::write(folder.join("texts.tsv"), text).unwrap();
-        succeed(folder, "pack --corpus texts.tsv --out a.pack");
+        folder.write("texts.tsv", text);
+        folder.succeed("pack --corpus texts.tsv --out a.pack");
         let all = run("4", "1");
-        assert_eq!(undertone(folder, &all).status.code(), Some(4));
-        let paid = fs::read_to_string(folder.join("r.jsonl")).unwrap();
+        assert_eq!(folder.run(&all).status.code(), Some(4));
+        let paid = folder.text("r.jsonl");
         assert_eq!(paid.lines().count(), 4);
-        let waiting = common::partial(folder, "r.jsonl").expect("four lines");
+        let waiting = folder.partial("r.jsonl").expect("four lines");
         for limit in ["2", "3", "2"] {
-            succeed(folder, format!("{all} --limit {limit}"));
-            let first = fs::read_to_string(folder.join("r.jsonl")).unwrap();
+            folder.succeed(format!("{all} --limit {limit}"));
+            let first = folder.text("r.jsonl");
             assert_eq!(first.lines().count().to_string(), limit);
             assert!(paid.starts_with(&first), "a release was drawn again");
             assert_eq!(fs::read_to_string(&waiting).unwrap(), paid);
         }
-        assert_eq!(undertone(folder, &all).status.code(), Some(4));
-        assert_eq!(fs::read_to_string(folder.join("r.jsonl")).unwrap(), paid);
-        let path = folder.join("day.ledger");
-        let ledger = LedgerFile::open_or_create(path, Unit::WholeText, epsilon("4")).unwrap();
-        assert_eq!(ledger.remaining(day).unwrap(), 0);
+        assert_eq!(folder.run(&all).status.code(), Some(4));
+        assert_eq!(folder.text("r.jsonl"), paid);
+        assert_eq!(left(&folder, Unit::WholeText, "4", day), 0);
     });
 }
 
-#[cfg(unix)]
 #[test]
 fn a_new_ledger_is_for_its_owner_alone() {
-    use std::os::unix::fs::PermissionsExt;
     let _alone = alone();
-    let folder = tempfile::tempdir().unwrap();
-    let [made, anew] = ["made", "anew"].map(|name| folder.path().join(name));
-    LedgerFile::open_or_create(&made, Unit::Sentence, epsilon("5")).unwrap();
+    let folder = Folder::new();
+    let [made, anew] = ["made", "anew"].map(|name| folder.join(name));
+    open(&made, "5").unwrap();
     LedgerFile::recreate_spent(&anew, Unit::Sentence, epsilon("5"), 1, None).unwrap();
     for path in [made, anew] {
         let mode = fs::metadata(&path).unwrap().permissions().mode();
@@ -425,12 +358,10 @@ fn a_ledger_is_recreated_and_its_day_is_spent() {
 }
 
 fn is_recreated(day: u64) {
-    let folder = tempfile::tempdir().unwrap();
-    let folder = folder.path();
+    let folder = Folder::new();
     let path = folder.join("day.ledger");
     let recreate = "ledger day.ledger --recreate-spent --unit sentence --budget 10";
-    refuse_all(
-        folder,
+    folder.refuse_all(
         "ledger day.ledger",
         "--recreate-spent => --unit
         --recreate-spent --unit sentence => --budget
@@ -438,29 +369,20 @@ fn is_recreated(day: u64) {
         --unit sentence --budget 10 => --unit",
     );
     let is_spent = || {
-        let output = undertone(folder, recreate);
-        let notes = String::from_utf8(output.stderr).unwrap();
-        assert!(output.status.success(), "{notes}");
-        contains(
-            &notes,
-            &[&format!(
-                "`day.ledger` is recreated: window {day} counts as spent"
-            )],
-        );
-        let shown = String::from_utf8(output.stdout).unwrap();
-        contains(
-            &shown,
-            &[
-                "unit     sentence",
-                "budget   10 ",
-                "spent    10\n",
-                "left     0\n",
-            ],
-        );
-        let ledger = LedgerFile::open_or_create(&path, Unit::Sentence, epsilon("10")).unwrap();
-        assert_eq!(ledger.remaining(day).unwrap(), 0);
-        assert_eq!(ledger.remaining(day + 1).unwrap(), 10_000_000);
+        let [shown, notes] = folder.done(recreate);
+        let part = format!("`day.ledger` is recreated: window {day} counts as spent");
+        contains(&notes, &[&part]);
+        let rows = [
+            "unit     sentence",
+            "budget   10 ",
+            "spent    10\n",
+            "left     0\n",
+        ];
+        contains(&shown, &rows);
+        let left = |window| left(&folder, Unit::Sentence, "10", window);
+        assert_eq!([left(day), left(day + 1)], [0, 10_000_000]);
     };
+    let show = "ledger day.ledger";
     // A ledger that is lost, empty, cut, damaged or whole.
     is_spent();
     let whole = fs::read(&path).unwrap();
@@ -470,12 +392,11 @@ fn is_recreated(day: u64) {
     for bytes in [&b""[..], &whole[..70], &damaged, &whole] {
         fs::write(&path, bytes).unwrap();
         if bytes != whole {
-            let show = "ledger day.ledger";
             let parts = [
                 "recreate the ledger with this window counted as spent",
                 "to recreate it: `undertone release recreate-ledger LEDGER --unit UNIT --budget EPSILON`",
             ];
-            refused(&undertone(folder, show), show, &parts);
+            folder.fail(show, &parts);
         }
         is_spent();
     }
@@ -486,59 +407,37 @@ fn is_recreated(day: u64) {
         &[&whole[..], &[0; 4872]].concat(),
     ] {
         fs::write(&path, bytes).unwrap();
-        refuse(
-            folder,
-            recreate,
-            &[
-                "cannot write `day.ledger`",
-                "no ledger",
-                "move this file away",
-            ],
-        );
+        let parts = [
+            "cannot write `day.ledger`",
+            "no ledger",
+            "move this file away",
+        ];
+        folder.refuse(recreate, &parts);
         assert_eq!(fs::read(&path).unwrap(), bytes);
     }
-    let show = "ledger day.ledger";
-    refused(
-        &undertone(folder, show),
-        show,
-        &["128 bytes, but this file has 5000"],
-    );
-    let open = LedgerFile::open_or_create(&path, Unit::Sentence, epsilon("10")).unwrap_err();
-    assert!(open.to_string().contains("this file has 5000"), "{open}");
+    folder.fail(show, &["128 bytes, but this file has 5000"]);
+    contains(&refusal(&path).to_string(), &["this file has 5000"]);
     // A clock that was ahead left a ledger of a later day: it refuses today and can be recreated.
     fs::remove_file(&path).unwrap();
-    let mut later = LedgerFile::open_or_create(&path, Unit::Sentence, epsilon("10")).unwrap();
+    let mut later = open(&path, "10").unwrap();
     let _grant = later.spend(epsilon("10"), day + 3).unwrap();
     drop(later);
-    let show = "ledger day.ledger";
     let parts = ["set the clock right", "recreate-ledger"];
-    refused(&undertone(folder, show), show, &parts);
+    folder.fail(show, &parts);
     is_spent();
-    let notes = String::from_utf8(undertone(folder, recreate).stderr).unwrap();
-    assert!(!notes.contains("was of window"), "{notes}");
+    assert!(!folder.notes(recreate).contains("was of window"));
     // Windows that are not days, as `release lines` has.
     let year = format!("{recreate} --window 57");
-    let notes = String::from_utf8(undertone(folder, &year).stderr).unwrap();
-    contains(
-        &notes,
-        &[&format!("was of window {day}, and now window 57")],
-    );
-    let ledger = LedgerFile::open_or_create(&path, Unit::Sentence, epsilon("10")).unwrap();
-    assert_eq!(ledger.remaining(57).unwrap(), 0);
-    assert_eq!(ledger.remaining(58).unwrap(), 10_000_000);
-    drop(ledger);
+    let part = format!("was of window {day}, and now window 57");
+    contains(&folder.notes(year), &[&part]);
+    let left = |window| left(&folder, Unit::Sentence, "10", window);
+    assert_eq!([left(57), left(58)], [0, 10_000_000]);
     // Pipes are refused; opening one would wait for ever.
-    #[cfg(unix)]
-    {
-        fs::remove_file(&path).unwrap();
-        let made = Command::new("mkfifo").arg(&path).status().unwrap();
-        assert!(made.success());
-        refuse(folder, recreate, &["regular file"]);
-        let opened = LedgerFile::open_or_create(&path, Unit::Sentence, epsilon("10"));
-        let error = opened.unwrap_err();
-        assert!(error.to_string().contains("regular file"), "{error}");
-        refused(&undertone(folder, show), show, &["regular file"]);
-    }
+    folder.remove("day.ledger");
+    folder.pipe("day.ledger");
+    folder.refuse(recreate, &["regular file"]);
+    contains(&refusal(&path).to_string(), &["regular file"]);
+    folder.fail(show, &["regular file"]);
 }
 
 /// A bag costs its epsilon for each of its words.
@@ -549,36 +448,24 @@ fn obfuscate_spends_for_each_word() {
 }
 
 fn bags_of_a_budget(day: u64) {
-    let folder = tempfile::tempdir().unwrap();
-    let folder = folder.path();
+    let folder = Folder::new();
     let text = |n: usize| format!("{}\tThe soup needs salt. Our team lost.\n", n % 2);
-    fs::write(
-        folder.join("texts.tsv"),
-        (0..5).map(text).collect::<String>(),
-    )
-    .unwrap();
-    fs::write(folder.join("v.txt"), "soup 1 0\nsalt 0 1\nteam 1 1\n").unwrap();
-    let pack = "vocabulary --vectors v.txt --out a.pack";
-    succeed(folder, pack);
-    let bags = |budget, words| {
-        let line = format!(
-            "obfuscate --pack a.pack --epsilon 0.5 --words {words} --in texts.tsv --out b.jsonl \
-             --ledger day.ledger --budget {budget}"
-        );
-        let output = undertone(folder, &line);
-        if !output.status.success() {
-            refused(&output, &line, &["error:"]);
-        }
-        output
+    folder.write("texts.tsv", (0..5).map(text).collect::<String>());
+    folder.write("v.txt", "soup 1 0\nsalt 0 1\nteam 1 1\n");
+    folder.succeed("vocabulary --vectors v.txt --out a.pack");
+    let bags = |budget| {
+        let bags = "obfuscate --pack a.pack --epsilon 0.5 --words 3 --in texts.tsv --out b.jsonl";
+        folder.fail(
+            format!("{bags} --ledger day.ledger --budget {budget}"),
+            &["error:"],
+        )
     };
-    assert_eq!(bags("1.4", 3).status.code(), Some(1), "a bag costs 1.5");
+    assert_eq!(bags("1.4"), Some(1), "a bag costs 1.5");
     assert!(!folder.join("day.ledger").exists());
     for _ in 0..2 {
         // The budget pays for three bags of 1.5; the second run prints the same three.
-        assert_eq!(bags("5", 3).status.code(), Some(4));
-        assert_eq!(lines(&folder.join("b.jsonl")), 3);
+        assert_eq!(bags("5"), Some(4));
+        assert_eq!(folder.count("b.jsonl"), 3);
     }
-    let ledger =
-        LedgerFile::open_or_create(folder.join("day.ledger"), Unit::Word, epsilon("5")).unwrap();
-    assert_eq!(ledger.remaining(day).unwrap(), 500_000);
+    assert_eq!(left(&folder, Unit::Word, "5", day), 500_000);
 }

@@ -8,14 +8,11 @@
 //! at least 9 MiB away, and a growing command takes 100 MiB more.
 #![cfg(target_os = "linux")]
 
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{BufWriter, Write};
-use std::path::Path;
 use std::process::Command;
 
-use crate::common::{soak, succeed, through};
-use flate2::Compression;
-use flate2::write::GzEncoder;
+use crate::common::{Folder, gzip, soak, through};
 use undertone::demo;
 
 /// Growth allowed for ten times the corpus, in KiB: threads and allocators vary from run to run,
@@ -35,7 +32,7 @@ print(usage.ru_maxrss)
 sys.exit(os.waitstatus_to_exitcode(status) & 255)";
 
 /// Runs a command. Returns whether it succeeded, and its peak memory in KiB.
-fn peak(folder: &Path, line: &str) -> (bool, u64) {
+fn peak(folder: &Folder, line: &str) -> (bool, u64) {
     let output = through(folder, "python3", &["-c", PEAK], line)
         .output()
         .unwrap();
@@ -58,9 +55,9 @@ fn can_measure() -> bool {
 }
 
 /// Writes the demo's documents repeatedly, with new ids.
-fn write_corpus(path: &Path, documents: usize) {
+fn write_corpus(folder: &Folder, documents: usize) {
     let texts = demo::corpus(1);
-    let mut file = BufWriter::new(File::create(path).unwrap());
+    let mut file = BufWriter::new(File::create(folder.join("c.jsonl")).unwrap());
     for (number, document) in texts.iter().cycle().take(documents).enumerate() {
         let (label, text) = (&document.label, &document.text);
         let line = serde_json::json!({"id": number, "label": label, "text": text});
@@ -90,37 +87,31 @@ fn memory_does_not_grow_with_the_corpus() {
     } else {
         (50, &[1, 10][..])
     };
-    let folder = tempfile::tempdir().unwrap();
-    let folder = folder.path();
-    write_corpus(&folder.join("c.jsonl"), 50);
-    succeed(folder, "pack --corpus c.jsonl --out a.pack");
+    let folder = Folder::new();
+    write_corpus(&folder, 50);
+    folder.succeed("pack --corpus c.jsonl --out a.pack");
     let words: String = (0..100).map(|n| format!("word{n} {n} 0 1\n")).collect();
-    fs::write(folder.join("w.txt"), words).unwrap();
-    succeed(folder, "vocabulary --vectors w.txt --out w.pack");
+    folder.write("w.txt", words);
+    folder.succeed("vocabulary --vectors w.txt --out w.pack");
     let mut table = vec![Vec::new(); COMMANDS.len()];
     for times in times {
-        write_corpus(&folder.join("c.jsonl"), base * times);
+        write_corpus(&folder, base * times);
         for (line, row) in COMMANDS.iter().zip(&mut table) {
-            let (succeeded, kib) = peak(folder, line);
+            let (succeeded, kib) = peak(&folder, line);
             assert!(succeeded, "{line}");
             row.push(kib);
         }
     }
-    println!(
-        "| peak memory, MiB | {} |",
-        times
-            .iter()
-            .map(|t| format!("{} documents", t * base))
-            .collect::<Vec<_>>()
-            .join(" | ")
-    );
+    let documents = times
+        .iter()
+        .map(|times| format!(" {} documents |", times * base));
+    println!("| peak memory, MiB |{}", documents.collect::<String>());
     println!("| --- |{}", " ---: |".repeat(times.len()));
     for (line, row) in COMMANDS.iter().zip(&table) {
-        let cells: Vec<String> = row
+        let mib = row
             .iter()
-            .map(|kib| format!("{:.1}", *kib as f64 / 1024.0))
-            .collect();
-        println!("| `{line}` | {} |", cells.join(" | "));
+            .map(|kib| format!(" {:.1} |", *kib as f64 / 1024.0));
+        println!("| `{line}` |{}", mib.collect::<String>());
     }
     for (line, row) in COMMANDS.iter().zip(&table) {
         let sample = if line.contains("clusters") { SAMPLE } else { 0 };
@@ -139,22 +130,15 @@ fn memory_does_not_grow_with_a_line() {
     if !can_measure() {
         return;
     }
-    let folder = tempfile::tempdir().unwrap();
-    let folder = folder.path();
-    write_corpus(&folder.join("c.jsonl"), 50);
-    succeed(folder, "pack --corpus c.jsonl --out a.pack");
-    let mut member = GzEncoder::new(Vec::new(), Compression::best());
-    member.write_all(&vec![b'x'; 16 << 20]).unwrap();
+    let folder = Folder::new();
+    write_corpus(&folder, 50);
+    folder.succeed("pack --corpus c.jsonl --out a.pack");
     // Decompresses to 10 GB.
-    fs::write(
-        folder.join("bomb.tsv.gz"),
-        member.finish().unwrap().repeat(640),
-    )
-    .unwrap();
+    folder.write("bomb.tsv.gz", gzip(vec![b'x'; 16 << 20]).repeat(640));
     let long = [b"\t".as_slice(), &vec![b'x'; 100 << 20]].concat();
-    fs::write(folder.join("long.tsv"), &long).unwrap();
+    folder.write("long.tsv", &long);
     let most = 16 << 20;
-    fs::write(folder.join("most.tsv"), &long[..most]).unwrap();
+    folder.write("most.tsv", &long[..most]);
     let mut inputs = vec![("long.tsv", 64), ("bomb.tsv.gz", 64), ("most.tsv", 320)];
     if soak() {
         for (name, piece) in [
@@ -163,7 +147,7 @@ fn memory_does_not_grow_with_a_line() {
             ("paragraphs.jsonl", "a\\n\\n"),
         ] {
             let text = piece.repeat(most / piece.len() - 9);
-            fs::write(folder.join(name), format!("{{\"text\":\"{text}\"}}")).unwrap();
+            folder.write(name, format!("{{\"text\":\"{text}\"}}"));
             inputs.push((name, 320));
         }
     }
@@ -171,7 +155,7 @@ fn memory_does_not_grow_with_a_line() {
         let encode = format!("encode --messages --corpus {input} --out o");
         let privatize = "privatize --messages --pack a.pack --epsilon 1 --out o --in";
         for line in [encode, format!("{privatize} {input}")] {
-            let (succeeded, kib) = peak(folder, &line);
+            let (succeeded, kib) = peak(&folder, &line);
             println!("{line}: {succeeded}, {} MiB", kib >> 10);
             assert_eq!(succeeded, limit == 320, "{line}");
             assert!(kib < limit << 10, "{line}: {kib} KiB");

@@ -4,39 +4,27 @@
 //! Chance: false alarm none, miss none. No contents of releases are checked.
 #![cfg(unix)]
 
-use std::fs::{self, File};
+use std::fs;
 use std::os::unix::fs::symlink;
-use std::path::Path;
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 
-use crate::common::{self, names, refuse_all, refused, succeed, undertone};
-use tempfile::TempDir;
+use crate::common::{
+    Folder, Model, PROGRAM, fitting_tokenizer, names, refused, rows, write_encoder,
+};
 
-fn inputs() -> TempDir {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path();
-    let public = "Food\tThe soup needs salt. Boil the potatoes.\nSky\tA comet passed.\n".repeat(9);
-    for name in ["public.tsv", "private.tsv", "m.loss.tsv"] {
-        fs::write(path.join(name), &public).unwrap();
+fn inputs() -> Folder {
+    let folder = Folder::with_pack();
+    let public = folder.text("public.tsv");
+    for name in ["private.tsv", "r.jsonl.0123456789abcdef.partial"] {
+        folder.write(name, &public);
     }
-    fs::write(path.join("v.txt"), "soup 1 2\nsalt 2 1\n").unwrap();
-    fs::write(path.join("w.vocab.txt"), "soup\nsalt\n").unwrap();
-    fs::write(path.join("words"), "soup\nsalt\n").unwrap();
-    let model = common::Model::default();
-    common::write_encoder(path, "neural", &model, &common::fitting_tokenizer());
-    for line in [
-        "pack --corpus public.tsv --out a.pack",
-        "vocabulary --vectors v.txt --out w.pack",
-        "privatize --pack a.pack --epsilon 1 --in private.tsv --out r.jsonl",
-    ] {
-        succeed(path, line);
+    folder.write("v.txt", "soup 1 2\nsalt 2 1\n");
+    for name in ["w.vocab.txt", "words", ".o.7-0.part"] {
+        folder.write(name, "soup\nsalt\n");
     }
-    fs::copy(
-        path.join("public.tsv"),
-        path.join("r.jsonl.0123456789abcdef.partial"),
-    )
-    .unwrap();
-    fs::copy(path.join("words"), path.join(".o.7-0.part")).unwrap();
+    write_encoder(&folder, "neural", &Model::default(), &fitting_tokenizer());
+    folder.succeed("vocabulary --vectors v.txt --out w.pack");
+    folder.succeed("privatize --pack a.pack --epsilon 1 --in private.tsv --out r.jsonl");
     folder
 }
 
@@ -74,8 +62,9 @@ const COMMANDS: &str = "
     demo --text words --save OUT => words
 ";
 
-fn contents(folder: &Path) -> Vec<(std::path::PathBuf, Vec<u8>)> {
-    let all = names(folder)
+fn contents(folder: &Folder) -> Vec<(std::path::PathBuf, Vec<u8>)> {
+    let all = folder
+        .names()
         .into_iter()
         .chain(names(&folder.join("neural")));
     all.filter(|path| path.is_file())
@@ -83,35 +72,25 @@ fn contents(folder: &Path) -> Vec<(std::path::PathBuf, Vec<u8>)> {
         .collect()
 }
 
-fn check(folder: &Path, line: &str, out: &str) {
+fn check(folder: &Folder, line: &str, out: &str) {
     let arguments = line.replace("OUT", out);
     let before = contents(folder);
-    let output = undertone(folder, &arguments);
-    refused(
-        &output,
-        &arguments,
-        &["would destroy it", "name another file"],
-    );
-    assert_eq!(output.status.code(), Some(1), "{arguments:?}");
-    assert!(
-        contents(folder) == before,
-        "{arguments:?} changed something"
-    );
+    let status = folder.fail(&arguments, &["would destroy it", "name another file"]);
+    assert_eq!(status, Some(1), "{arguments}");
+    assert!(contents(folder) == before, "{arguments} changed something");
 }
 
 #[test]
 fn an_output_is_no_input() {
     let folder = inputs();
-    let folder = folder.path();
-    for line in COMMANDS.trim().lines() {
-        let (line, input) = line.trim().split_once(" => ").unwrap();
+    for [line, input] in rows(COMMANDS) {
         let whole = folder.join(input);
         let (soft, hard) = (folder.join("soft"), folder.join("hard"));
         symlink(&whole, &soft).unwrap();
         fs::hard_link(&whole, &hard).unwrap();
         let spelled = format!("neural/../{input}");
         for out in [input, &spelled, whole.to_str().unwrap(), "soft", "hard"] {
-            check(folder, line, out);
+            check(&folder, line, out);
         }
         fs::remove_file(soft).unwrap();
         fs::remove_file(hard).unwrap();
@@ -122,13 +101,8 @@ fn an_output_is_no_input() {
 #[test]
 fn what_is_written_beside_an_output_is_no_input() {
     let folder = inputs();
-    let folder = folder.path();
-    fs::copy(
-        folder.join("words"),
-        folder.join("c.candidates.safetensors"),
-    )
-    .unwrap();
-    fs::copy(folder.join("v.txt"), folder.join("p.certificate.json")).unwrap();
+    folder.write("c.candidates.safetensors", folder.bytes("words"));
+    folder.write("p.certificate.json", folder.bytes("v.txt"));
     fs::create_dir(folder.join("report")).unwrap();
     symlink(folder.join("a.pack"), folder.join("report/checks.csv")).unwrap();
     for line in [
@@ -136,46 +110,38 @@ fn what_is_written_beside_an_output_is_no_input() {
         "project --vectors p.certificate.json --dimension 1 --out p.pack",
         "audit a.pack --out report",
     ] {
-        check(folder, line, "");
+        check(&folder, line, "");
     }
 }
 
 #[test]
 fn two_outputs_are_two_files() {
     let folder = inputs();
-    let folder = folder.path();
-    fs::write(folder.join("old"), "old").unwrap();
+    folder.write("old", "old");
     symlink("old", folder.join("link")).unwrap();
     for line in [
         "privatize --pack a.pack --epsilon 1 --in private.tsv --out X --budget 9 --ledger X",
         "privatize --pack a.pack --epsilon 1 --in private.tsv --out X --budget 9 --ledger ./X",
         "privatize --pack a.pack --epsilon 1 --in private.tsv --out old --budget 9 --ledger link",
         "decode --candidates a.candidates.safetensors --in r.jsonl --out X --rejected neural/../X",
-        "demo --save X.candidates.safetensors",
     ] {
-        // The ending of the candidates differs from that of the pack, so this name is no conflict.
-        if line.starts_with("demo") {
-            succeed(folder, line);
-            continue;
-        }
-        check(folder, line, "");
+        check(&folder, line, "");
         assert!(!folder.join("X").exists());
     }
+    // The ending of the candidates differs from that of the pack.
+    folder.succeed("demo --save X.candidates.safetensors");
 }
 
 #[test]
 fn standard_streams_serve_where_they_can() {
     let folder = inputs();
-    let folder = folder.path();
-    refuse_all(
-        folder,
+    folder.refuse_all(
         "",
         "pack --corpus - --out o.pack => --corpus cannot be `-` | read several times
         encode --corpus - --out o => --corpus cannot be `-` | read several times
         pack --corpus public.tsv --out - => --out cannot be `-` | name one",
     );
-    refuse_all(
-        folder,
+    folder.refuse_all(
         "privatize --pack a.pack --epsilon 1 --ledger l --budget 3",
         "--in - --out o => --in cannot be `-` | --ledger
         --in private.tsv --out - => --out cannot be `-` | --ledger",
@@ -186,19 +152,16 @@ fn standard_streams_serve_where_they_can() {
 #[test]
 fn a_stream_that_is_a_file_is_that_file() {
     let folder = inputs();
-    let folder = folder.path();
     let lines = "{\"text\": \"The soup needs salt.\"}\n".repeat(3);
-    fs::write(folder.join("p.jsonl"), lines).unwrap();
-    let open = |name: &str| File::open(folder.join(name)).unwrap();
-    let append = |name: &str| {
-        let mut options = File::options();
-        Stdio::from(options.append(true).open(folder.join(name)).unwrap())
-    };
-    let run = |line: &str, input: Option<&str>, out: Option<&str>| {
-        let mut command = common::command(folder, line);
-        command.stdin(input.map_or(Stdio::null(), |name| open(name).into()));
-        command.stdout(out.map_or(Stdio::null(), append));
-        command.stderr(Stdio::piped()).output().unwrap()
+    folder.write("p.jsonl", lines);
+    let run = |line: &str| {
+        let mut shell = Command::new("sh");
+        shell.args(["-c", &format!("exec {PROGRAM} {line}")]);
+        shell
+            .current_dir(&*folder)
+            .stdin(Stdio::null())
+            .output()
+            .unwrap()
     };
     symlink("p.jsonl", folder.join("soft")).unwrap();
     fs::hard_link(folder.join("p.jsonl"), folder.join("hard")).unwrap();
@@ -211,29 +174,13 @@ fn a_stream_that_is_a_file_is_that_file() {
         keywords --words 3 --corpus - --out p.jsonl < p.jsonl
         decode --candidates a.candidates.safetensors --in - --out o --rejected r.jsonl < r.jsonl
         decode --candidates a.candidates.safetensors --in r.jsonl --out - >> r.jsonl";
-    for redirected in table.trim().lines() {
-        let (rest, out) = match redirected.trim().split_once(" >> ") {
-            Some((rest, out)) => (rest, Some(out)),
-            None => (redirected.trim(), None),
-        };
-        let (line, input) = match rest.split_once(" < ") {
-            Some((line, input)) => (line, Some(input)),
-            None => (rest, None),
-        };
-        let before = contents(folder);
-        let output = run(line, input, out);
-        refused(&output, line, &["would destroy it", "name another file"]);
-        assert!(contents(folder) == before, "{redirected} changed something");
+    for line in table.trim().lines() {
+        let before = contents(&folder);
+        refused(&run(line), line, &["would destroy it", "name another file"]);
+        assert!(contents(&folder) == before, "{line} changed something");
     }
     // Two different files are accepted.
-    fs::write(folder.join("o"), "").unwrap();
-    let line = "privatize --pack a.pack --epsilon 1 --in - --out -";
-    assert!(run(line, Some("p.jsonl"), Some("o")).status.success());
-    assert_eq!(
-        fs::read_to_string(folder.join("o"))
-            .unwrap()
-            .lines()
-            .count(),
-        3
-    );
+    let line = "privatize --pack a.pack --epsilon 1 --in - --out - < p.jsonl >> o";
+    assert!(run(line).status.success());
+    assert_eq!(folder.count("o"), 3);
 }

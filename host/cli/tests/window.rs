@@ -9,13 +9,10 @@ use std::path::Path;
 use std::process::Command;
 
 use serde_json::{Value, json};
-use tempfile::TempDir;
 use undertone_estimate::counts::Kind;
 use undertone_estimate::statement::Terms;
 
-use crate::common::{contains, refuse, succeed, undertone};
-
-const PACKS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../packs");
+use crate::common::{Folder, PACKS, contains, json, near};
 
 fn pack() -> String {
     format!("{PACKS}/assistant.en.pack")
@@ -27,78 +24,63 @@ fn candidates() -> String {
 
 #[test]
 fn a_year_is_planned_backwards_and_forwards() {
-    let folder = TempDir::new().unwrap();
+    let folder = Folder::new();
     let candidates = candidates();
     let common = format!("plan window --candidates {candidates} --devices 1000000 --lines 100");
-    let run = |more: &str| succeed(folder.path(), format!("{common} {more}"));
-    let back: Value = serde_json::from_str(&run("--json")).unwrap();
+    let run = |more: &str| folder.succeed(format!("{common} {more}"));
+    let back = json(run("--json"));
     let best = &back["schedules"][0];
     assert_eq!(best["appointments"], 1);
     assert_eq!(best["first_answer_after"], 1);
-    let person = best["person"].as_f64().unwrap();
-    let line = best["line"].as_f64().unwrap();
-    let reader = best["reader_of_counts"].as_f64().unwrap();
+    let numbers = ["person", "line", "reader_of_counts"];
+    let [person, line, reader] = numbers.map(|name| best[name].as_f64().unwrap());
     assert!(line < person / 10.0 && reader < person / 4.0, "{best}");
 
     let page = run("--epsilon 3 --within 0.002");
     let numbers = ["a person  ", "a line  ", "a reader of counts  "];
-    let places: Vec<usize> = numbers
-        .iter()
-        .map(|part| page.find(part).expect(part))
-        .collect();
+    let places = numbers.map(|part| page.find(part).expect(part));
     assert!(places.is_sorted(), "{page}");
     assert!(page.contains("0.175, for one of 100 lines"), "{page}");
 
     let few = "plan window --devices 100 --candidates";
-    refuse(
-        folder.path(),
-        format!("{few} {candidates}"),
-        &["no epsilon up to 33"],
-    );
-    refuse(folder.path(), format!("{common} --slots 0"), &["1..=10000"]);
+    folder.refuse(format!("{few} {candidates}"), &["no epsilon up to 33"]);
+    folder.refuse(format!("{common} --slots 0"), &["1..=10000"]);
 }
 
 #[test]
 fn the_budget_of_a_year_starts_with_three_numbers() {
-    let folder = TempDir::new().unwrap();
+    let folder = Folder::new();
     let pack = pack();
     let common =
         format!("plan budget --daily whole-text:3 --days 365 --pack {pack} --devices 1000000");
-    let run = |more: &str| succeed(folder.path(), format!("{common} {more}"));
+    let run = |more: &str| folder.succeed(format!("{common} {more}"));
     let of = |more: &str| -> Value {
-        let all: Value = serde_json::from_str(&run(&format!("{more} --json"))).unwrap();
+        let all = json(run(&format!("{more} --json")));
         all["windows"][0].clone()
     };
     let daily = of("");
     assert_eq!([&daily["person"], &daily["line"]], [1095.0, 3.0]);
-    let reader = daily["reader_of_counts"].as_f64().unwrap();
-    assert!((0.4..0.6).contains(&reader), "{reader}");
+    near(&daily["reader_of_counts"], 0.5, 0.1);
     let page = run("");
-    assert!(page.contains("names it in 97.5 % of cases"), "{page}");
-    assert!(page.contains("in more than 95.3 %"), "{page}");
+    contains(
+        &page,
+        &["names it in 97.5 % of cases", "in more than 95.3 %"],
+    );
 
     let once = of("--appointments 1 --lines 30");
     assert_eq!(once["person"], 3.0);
-    assert!(
-        (once["line"].as_f64().unwrap() - 0.49).abs() < 0.01,
-        "{once}"
-    );
+    near(&once["line"], 0.49, 0.01);
     // About 2,740 devices release each day.
-    let reader = once["reader_of_counts"].as_f64().unwrap();
-    assert!((0.3..0.7).contains(&reader), "{reader}");
+    near(&once["reader_of_counts"], 0.5, 0.2);
 
     // By the sentence nothing bounds a person, and no number is invented.
-    let sentence = succeed(folder.path(), "plan budget --json --daily exponential:3");
-    let sentence: Value = serde_json::from_str(&sentence).unwrap();
-    assert_eq!(sentence["windows"], Value::Array(Vec::new()));
+    let sentence = json(folder.succeed("plan budget --json --daily exponential:3"));
+    assert_eq!(sentence["windows"], json!([]));
 }
 
 #[test]
 fn a_pack_states_a_year() {
-    let page = succeed(
-        TempDir::new().unwrap().path(),
-        format!("inspect {}", pack()),
-    );
+    let page = Folder::new().succeed(format!("inspect {}", pack()));
     contains(
         &page,
         &[
@@ -137,21 +119,24 @@ fn fits_the_registry(entry: &Path) {
 
 #[test]
 fn a_statement_has_four_files() {
-    let folder = TempDir::new().unwrap();
+    let folder = Folder::new();
     let pack = pack();
     let common = format!(
         "plan statement --pack {pack} --epsilon 3 --lines 100 --devices 1000000 --name Requests \
          --curator Example --out statement --from"
     );
-    assert_eq!(succeed(folder.path(), format!("{common} 2027-01-31")), "");
-    let read = |name: &str| fs::read_to_string(folder.path().join("statement").join(name)).unwrap();
-    assert!(read("users.html").contains("0.175 (one of 100 lines of a slot)"));
-    assert!(read("review.md").contains("A person"));
-    assert!(read("terms.json").contains("\"places\": 100"));
-    let entry = read("registry.yaml");
-    assert!(entry.contains("\n      epsilon: 3\n"), "{entry}");
-    contains(&entry, &["publication_date: \"2027-01-31\""]);
-    fits_the_registry(&folder.path().join("statement/registry.yaml"));
+    assert_eq!(folder.succeed(format!("{common} 2027-01-31")), "");
+    let read = |name: &str| folder.text(format!("statement/{name}"));
+    for (file, part) in [
+        ("users.html", "0.175 (one of 100 lines of a slot)"),
+        ("review.md", "A person"),
+        ("terms.json", "\"places\": 100"),
+        ("registry.yaml", "\n      epsilon: 3\n"),
+        ("registry.yaml", "publication_date: \"2027-01-31\""),
+    ] {
+        contains(&read(file), &[part]);
+    }
+    fits_the_registry(&folder.join("statement/registry.yaml"));
     for wrong in [
         "1/1/2027",
         "2027-13-01",
@@ -159,21 +144,21 @@ fn a_statement_has_four_files() {
         "27-01-01",
         "2027-1-01",
     ] {
-        refuse(folder.path(), format!("{common} {wrong}"), &["YYYY-MM-DD"]);
+        folder.refuse(format!("{common} {wrong}"), &["YYYY-MM-DD"]);
     }
 }
 
 /// The audit reads what the statement writes, and finds a larger ε and a second release of a slot.
 #[test]
 fn devices_are_compared_with_the_statement() {
-    let folder = TempDir::new().unwrap();
+    let folder = Folder::new();
     let pack = pack();
     let statement = format!(
         "plan statement --pack {pack} --epsilon 3 --appointments 2 --devices 1000 --name Requests \
          --curator Example --from 2027-01-31 --out statement"
     );
-    succeed(folder.path(), &statement);
-    let terms = fs::read_to_string(folder.path().join("statement/terms.json")).unwrap();
+    folder.succeed(&statement);
+    let terms = folder.text("statement/terms.json");
     let id = hex::decode(Terms::parse(&terms).unwrap().pack).unwrap();
     let line = |slot: u64, epsilon: &str| {
         let epsilon = epsilon.parse().unwrap();
@@ -183,25 +168,29 @@ fn devices_are_compared_with_the_statement() {
     };
     let arguments =
         format!("audit {pack} --statement statement/terms.json --observed observed.jsonl");
-    let audit = |lines: &[String]| {
-        fs::write(folder.path().join("observed.jsonl"), lines.join("\n")).unwrap();
-        let output = undertone(folder.path(), &arguments);
-        let text = String::from_utf8(output.stdout).unwrap();
+    for (lines, status, parts) in [
+        ([line(3, "3"), line(9, "3"), line(60, "2.9")], 0, &[][..]),
+        (
+            [line(3, "3"), line(9, "3.1"), line(60, "3")],
+            3,
+            &["largest epsilon"],
+        ),
+        (
+            [line(3, "3"), line(3, "3"), line(60, "3")],
+            3,
+            &["in a slot"],
+        ),
+    ] {
+        folder.write("observed.jsonl", lines.join("\n"));
+        let output = folder.run(&arguments);
+        assert_eq!(output.status.code(), Some(status));
+        let text = str::from_utf8(&output.stdout).unwrap();
         let failed = text.lines().filter(|line| line.starts_with("FAILED"));
-        (output.status.code(), failed.map(str::to_owned).collect())
-    };
-    let (code, failed): (_, Vec<String>) = audit(&[line(3, "3"), line(9, "3"), line(60, "2.9")]);
-    assert_eq!((code, failed.len()), (Some(0), 0));
-    let (code, failed) = audit(&[line(3, "3"), line(9, "3.1")]);
-    assert_eq!((code, failed.len()), (Some(3), 1));
-    assert!(failed[0].contains("largest epsilon"), "{failed:?}");
-    let (code, failed) = audit(&[line(3, "3"), line(3, "3")]);
-    assert_eq!((code, failed.len()), (Some(3), 1));
-    assert!(failed[0].contains("in a slot"), "{failed:?}");
-    audit(&["{}".to_owned()]);
-    refuse(
-        folder.path(),
-        &arguments,
-        &["line 1 of --observed", "missing field"],
-    );
+        assert_eq!(failed.clone().count(), parts.len(), "{text}");
+        failed
+            .zip(parts)
+            .for_each(|(line, part)| contains(line, &[part]));
+    }
+    folder.write("observed.jsonl", "{}");
+    folder.refuse(&arguments, &["line 1 of --observed", "missing field"]);
 }

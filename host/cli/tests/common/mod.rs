@@ -7,8 +7,9 @@
 
 use std::env;
 use std::fmt::Debug;
-use std::fs;
+use std::fs::{self, File};
 use std::io::Write;
+use std::ops::Deref;
 use std::os::unix::process::ExitStatusExt;
 use std::panic::{self, AssertUnwindSafe};
 use std::path::{Path, PathBuf};
@@ -16,7 +17,13 @@ use std::process::{Command, Output, Stdio};
 use std::thread;
 use std::time::{Duration, UNIX_EPOCH};
 
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use serde_json::Value;
+use tempfile::TempDir;
 use undertone::release::ledger::utc_day;
+use undertone_core::release::Release;
+use undertone_tables::Table;
 
 /// The command under test: `undertone`, or `undertone-lab` in its own tests.
 pub(crate) const PROGRAM: &str = match option_env!("CARGO_BIN_EXE_undertone") {
@@ -26,6 +33,15 @@ pub(crate) const PROGRAM: &str = match option_env!("CARGO_BIN_EXE_undertone") {
         None => panic!("a test of the command or of the laboratory's"),
     },
 };
+
+/// The folder of the packs that come with undertone.
+pub(crate) const PACKS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../packs");
+
+/// A pack that selects by depth, with a small vocabulary.
+pub(crate) const GOLDEN: &str = concat!(
+    env!("CARGO_MANIFEST_DIR"),
+    "/../../tests/golden/golden.pack"
+);
 
 /// Whether tests run in the long form.
 pub(crate) fn soak() -> bool {
@@ -44,6 +60,231 @@ pub(crate) fn seed() -> u64 {
     });
     println!("UNDERTONE_SEED={seed}");
     seed
+}
+
+/// A temporary folder, in which a test runs commands.
+pub(crate) struct Folder(TempDir);
+
+impl Deref for Folder {
+    type Target = Path;
+
+    fn deref(&self) -> &Path {
+        self.0.path()
+    }
+}
+
+impl Folder {
+    pub(crate) fn new() -> Self {
+        Self(tempfile::tempdir().unwrap())
+    }
+
+    /// A folder with `public.tsv`, a labelled corpus of two topics, and with its pack, `a.pack`.
+    pub(crate) fn with_pack() -> Self {
+        let folder = Self::new();
+        let topics = "Food\tThe soup needs salt. Boil the potatoes.\nSky\tA comet passed.\n";
+        folder.write("public.tsv", topics.repeat(9));
+        folder.succeed("pack --corpus public.tsv --out a.pack");
+        folder
+    }
+
+    pub(crate) fn command(&self, line: impl Line) -> Command {
+        through(self, PROGRAM, &[], line)
+    }
+
+    pub(crate) fn run(&self, line: impl Line) -> Output {
+        undertone(self, line)
+    }
+
+    /// Runs a command that must succeed. Returns its standard output and its notes.
+    pub(crate) fn done(&self, line: impl Line) -> [String; 2] {
+        let output = self.run(&line);
+        let [text, notes] =
+            [output.stdout, output.stderr].map(|bytes| String::from_utf8(bytes).unwrap());
+        assert!(output.status.success(), "{line:?}: {notes}");
+        [text, notes]
+    }
+
+    /// Runs a command that must succeed. Returns its standard output.
+    pub(crate) fn succeed(&self, line: impl Line) -> String {
+        let [text, _] = self.done(line);
+        text
+    }
+
+    /// Runs a command that must succeed. Returns its notes.
+    pub(crate) fn notes(&self, line: impl Line) -> String {
+        let [_, notes] = self.done(line);
+        notes
+    }
+
+    /// Runs a command with `input` on its standard input.
+    pub(crate) fn fed(&self, line: impl Line, input: &[u8]) -> Output {
+        let mut command = self.command(line);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
+        let mut pipe = child.stdin.take().unwrap();
+        // Writes one byte first, as a slow pipe does.
+        let (first, rest) = input.split_at(1);
+        pipe.write_all(first).unwrap();
+        pipe.flush().unwrap();
+        thread::sleep(Duration::from_millis(30));
+        pipe.write_all(rest).unwrap();
+        drop(pipe);
+        child.wait_with_output().unwrap()
+    }
+
+    /// Runs a command with `input`; it must succeed. Returns its standard output.
+    pub(crate) fn feed(&self, line: impl Line, input: impl AsRef<[u8]>) -> String {
+        let output = self.fed(&line, input.as_ref());
+        let notes = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{line:?}: {notes}");
+        String::from_utf8(output.stdout).unwrap()
+    }
+
+    pub(crate) fn remove(&self, name: impl AsRef<Path>) {
+        fs::remove_file(self.join(name)).unwrap();
+    }
+
+    /// Runs a command that must fail with a message that contains all `parts`. Returns its status.
+    pub(crate) fn fail(&self, line: impl Line, parts: &[&str]) -> Option<i32> {
+        let output = self.run(&line);
+        refused(&output, &line, parts);
+        output.status.code()
+    }
+
+    /// See [`refuse`].
+    pub(crate) fn refuse(&self, line: impl Line, parts: &[&str]) -> String {
+        refuse(self, line, parts)
+    }
+
+    /// Runs the commands of a table, which must fail. A line has the rest of a command after
+    /// `start`, `=>` and the parts of its message, with `|` between them.
+    pub(crate) fn refuse_all(&self, start: &str, table: &str) {
+        for [rest, parts] in rows(table) {
+            let parts: Vec<&str> = parts.split('|').map(str::trim).collect();
+            self.refuse(format!("{start} {rest}"), &parts);
+        }
+    }
+
+    /// Runs a command that the system kills when a file would exceed `bytes`, which is inside a
+    /// line. Returns the whole lines of the partial file of `out`.
+    pub(crate) fn interrupt(&self, line: impl Line, out: &str, bytes: usize) -> String {
+        let status = self.limited(bytes, &line).status().unwrap();
+        assert_eq!(status.signal(), Some(SIGXFSZ), "{line:?}: {status}");
+        let left = fs::read(self.partial(out).expect("lines were left")).unwrap();
+        assert_eq!(left.len(), bytes, "it stopped elsewhere");
+        String::from_utf8(whole_lines(left)).unwrap()
+    }
+
+    /// A command that SIGXFSZ kills when a file would exceed `bytes`.
+    pub(crate) fn limited(&self, bytes: usize, line: impl Line) -> Command {
+        let limits = [&*format!("--fsize={bytes}"), "--core=0"];
+        let mut command = through(self, "prlimit", &limits, line);
+        command.stdout(Stdio::null()).stderr(Stdio::null());
+        command
+    }
+
+    pub(crate) fn names(&self) -> Vec<PathBuf> {
+        names(self)
+    }
+
+    /// Partial file of `out`, which may be in a folder, that an interrupted run left.
+    pub(crate) fn partial(&self, out: &str) -> Option<PathBuf> {
+        let out = self.join(out);
+        names(out.parent().unwrap()).into_iter().find(|path| {
+            let rest = path.to_str().unwrap().strip_prefix(out.to_str().unwrap());
+            rest.and_then(|rest| rest.strip_prefix('.')?.strip_suffix(".partial"))
+                .is_some_and(|run| run.len() == 16)
+        })
+    }
+
+    pub(crate) fn write(&self, name: impl AsRef<Path>, content: impl AsRef<[u8]>) {
+        fs::write(self.join(name), content).unwrap();
+    }
+
+    pub(crate) fn bytes(&self, name: impl AsRef<Path>) -> Vec<u8> {
+        fs::read(self.join(name)).unwrap()
+    }
+
+    pub(crate) fn text(&self, name: impl AsRef<Path>) -> String {
+        fs::read_to_string(self.join(name)).unwrap()
+    }
+
+    /// The lines of a file.
+    pub(crate) fn count(&self, name: impl AsRef<Path>) -> usize {
+        self.text(name).lines().count()
+    }
+
+    /// The values of a file with lines of JSON.
+    pub(crate) fn values(&self, name: impl AsRef<Path>) -> Vec<Value> {
+        values(&self.text(name))
+    }
+
+    /// Writes lines of JSON, which are in the file `lines`, as a table; its ending decides the form.
+    pub(crate) fn table(&self, lines: &str, name: &str) {
+        let path = self.join(name);
+        let table = Table::of(&path, &[]).unwrap().expect("a table");
+        let mut lines = File::open(self.join(lines)).unwrap();
+        table.settled(&mut lines, &path).unwrap().commit().unwrap();
+    }
+
+    /// Makes a named pipe.
+    pub(crate) fn pipe(&self, name: impl AsRef<Path>) {
+        let made = Command::new("mkfifo").arg(self.join(name)).status();
+        assert!(made.unwrap().success());
+    }
+}
+
+pub(crate) fn array(value: &Value) -> &[Value] {
+    value.as_array().expect("an array")
+}
+
+/// The row of a table of shares.
+pub(crate) fn share<'v>(table: &'v Value, name: &str) -> &'v Value {
+    let mut rows = array(&table["shares"]).iter();
+    rows.find(|row| row["name"] == name).unwrap()
+}
+
+/// Checks that a number of JSON is as far as `by` from the expected one at most.
+pub(crate) fn near(value: &Value, expected: f64, by: f64) {
+    let found = value.as_f64().unwrap();
+    assert!((found - expected).abs() < by, "{found}, not {expected}");
+}
+
+/// The lines that are not cut off.
+pub(crate) fn whole_lines(mut text: Vec<u8>) -> Vec<u8> {
+    let end = text.iter().rposition(|byte| *byte == b'\n');
+    text.truncate(end.map_or(0, |end| end + 1));
+    text
+}
+
+/// The rows of a table, whose cells `=>` separates.
+pub(crate) fn rows<const N: usize>(table: &str) -> impl Iterator<Item = [&str; N]> {
+    table.trim().lines().map(|line| {
+        let cells: Vec<&str> = line.split("=>").map(str::trim).collect();
+        cells.try_into().expect("a row of the table")
+    })
+}
+
+/// The value of a text of JSON.
+pub(crate) fn json(text: impl AsRef<[u8]>) -> Value {
+    serde_json::from_slice(text.as_ref()).expect("JSON and nothing else")
+}
+
+/// The values of lines of JSON.
+pub(crate) fn values(lines: &str) -> Vec<Value> {
+    lines.lines().map(json).collect()
+}
+
+/// The release of a line of JSON.
+pub(crate) fn release_in(line: &Value) -> Release {
+    let bytes = hex::decode(line["release"].as_str().unwrap()).unwrap();
+    Release::from_bytes(&bytes).unwrap()
+}
+
+pub(crate) fn gzip(bytes: impl AsRef<[u8]>) -> Vec<u8> {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
+    encoder.write_all(bytes.as_ref()).unwrap();
+    encoder.finish().unwrap()
 }
 
 /// The arguments of a command, as typed with single spaces, or as a list.
@@ -87,11 +328,6 @@ impl<L: Line + ?Sized> Line for &L {
     }
 }
 
-/// The command under test, to be run in `folder`.
-pub(crate) fn command(folder: &Path, line: impl Line) -> Command {
-    through(folder, PROGRAM, &[], line)
-}
-
 /// The command under test, run by `program` with `arguments` before it.
 pub(crate) fn through(
     folder: &Path,
@@ -112,41 +348,8 @@ pub(crate) fn through(
 }
 
 pub(crate) fn undertone(folder: &Path, line: impl Line) -> Output {
-    command(folder, line).output().expect("the binary runs")
-}
-
-pub(crate) fn succeed(folder: &Path, line: impl Line) -> String {
-    let output = undertone(folder, &line);
-    let errors = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{line:?}: {errors}");
-    String::from_utf8(output.stdout).unwrap()
-}
-
-/// Runs a command that must succeed, and returns its notes.
-pub(crate) fn notes(folder: &Path, line: impl Line) -> String {
-    let output = undertone(folder, &line);
-    let notes = String::from_utf8(output.stderr).unwrap();
-    assert!(output.status.success(), "{line:?}: {notes}");
-    notes
-}
-
-/// Runs a command with `input` on its standard input.
-pub(crate) fn fed(folder: &Path, line: impl Line, input: &[u8]) -> Output {
-    let mut child = command(folder, line)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let mut pipe = child.stdin.take().unwrap();
-    // Writes one byte first, as a slow pipe does.
-    let (first, rest) = input.split_at(1);
-    pipe.write_all(first).unwrap();
-    pipe.flush().unwrap();
-    thread::sleep(Duration::from_millis(30));
-    pipe.write_all(rest).unwrap();
-    drop(pipe);
-    child.wait_with_output().unwrap()
+    let mut command = through(folder, PROGRAM, &[], line);
+    command.output().expect("the binary runs")
 }
 
 /// Runs a command that must fail with a message that contains all `parts`, and that must create or
@@ -159,49 +362,7 @@ pub(crate) fn refuse(folder: &Path, line: impl Line, parts: &[&str]) -> String {
     String::from_utf8(output.stderr).unwrap()
 }
 
-/// Runs the commands of a table, which must fail. A line has the rest of a command after `start`,
-/// `=>` and the parts of its message, with `|` between them.
-pub(crate) fn refuse_all(folder: &Path, start: &str, table: &str) {
-    for line in table.trim().lines() {
-        let (rest, parts) = line
-            .trim()
-            .split_once("=>")
-            .expect("a command and its message");
-        let parts: Vec<&str> = parts.split('|').map(str::trim).collect();
-        refuse(folder, format!("{start} {rest}"), &parts);
-    }
-}
-
-/// Runs a command that the system kills when a file would exceed `bytes`, which is inside a line.
-/// Returns the whole lines of the partial file of `out`.
-pub(crate) fn interrupt(folder: &Path, line: impl Line, out: &str, bytes: usize) -> String {
-    let status = limited(folder, bytes, &line).status().unwrap();
-    assert_eq!(status.signal(), Some(SIGXFSZ), "{line:?}: {status}");
-    let left = fs::read(partial(folder, out).expect("lines were left")).unwrap();
-    assert_eq!(left.len(), bytes, "it stopped elsewhere");
-    let end = left.iter().rposition(|byte| *byte == b'\n');
-    String::from_utf8(left[..end.map_or(0, |end| end + 1)].to_vec()).unwrap()
-}
-
 pub(crate) const SIGXFSZ: i32 = 25;
-
-/// A command that SIGXFSZ kills when a file would exceed `bytes`.
-pub(crate) fn limited(folder: &Path, bytes: usize, line: impl Line) -> Command {
-    let limits = [&*format!("--fsize={bytes}"), "--core=0"];
-    let mut command = through(folder, "prlimit", &limits, line);
-    command.stdout(Stdio::null()).stderr(Stdio::null());
-    command
-}
-
-/// Partial file of `out` that an interrupted run left.
-pub(crate) fn partial(folder: &Path, out: &str) -> Option<PathBuf> {
-    names(folder).into_iter().find(|path| {
-        let name = path.file_name().unwrap().to_str().unwrap();
-        name.strip_prefix(out)
-            .and_then(|rest| rest.strip_prefix('.')?.strip_suffix(".partial"))
-            .is_some_and(|run| run.len() == 16)
-    })
-}
 
 /// Checks that a text contains all `parts`.
 pub(crate) fn contains(text: &str, parts: &[&str]) {
@@ -231,10 +392,8 @@ pub(crate) fn within_a_day(test: impl Fn(u64)) {
 }
 
 pub(crate) fn names(folder: &Path) -> Vec<PathBuf> {
-    let mut names: Vec<PathBuf> = fs::read_dir(folder)
-        .unwrap()
-        .map(|entry| entry.unwrap().path())
-        .collect();
+    let entries = fs::read_dir(folder).unwrap();
+    let mut names: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
     names.sort();
     names
 }
@@ -381,10 +540,11 @@ fn value(name: &str, element: u64, shape: &[Option<u64>]) -> Message {
 
 /// A protocol buffer message.
 #[derive(Default)]
-struct Message(Vec<u8>);
+pub(crate) struct Message(pub(crate) Vec<u8>);
 
 impl Message {
-    fn varint(&mut self, mut value: u64) {
+    /// Adds a number: seven bits a byte, the lowest first.
+    pub(crate) fn varint(&mut self, mut value: u64) {
         while value >= 0x80 {
             self.0.push(value as u8 | 0x80);
             value >>= 7;
@@ -398,7 +558,7 @@ impl Message {
         self
     }
 
-    fn bytes(&mut self, field: u64, value: &[u8]) -> &mut Self {
+    pub(crate) fn bytes(&mut self, field: u64, value: &[u8]) -> &mut Self {
         self.varint(field << 3 | 2);
         self.varint(value.len() as u64);
         self.0.extend_from_slice(value);
