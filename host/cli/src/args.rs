@@ -5,7 +5,8 @@ use std::io::{BufRead, Read};
 use std::path::{Path, PathBuf};
 
 use chrono::{Days, NaiveDate};
-use clap::{Args, ValueEnum};
+use clap::Args;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use undertone::corpus::{CorpusDocument, FieldNames, LINE_LIMIT};
 use undertone::encoder::embeddings::Encoded;
 use undertone::encoder::{Encoder, EncoderIdentity, LexiconEncoder, NoEncoder, OnnxEncoder};
@@ -15,7 +16,6 @@ use undertone::files::fields::{self, Fields, similar};
 use undertone::files::form::Form;
 use undertone::files::lines::unzipped;
 use undertone::files::resume::Encoding;
-use undertone::lexicon::distil::WordCounts;
 use undertone::pack::LexiconData;
 use undertone::progress::Progress;
 use undertone::release::ledger::utc_day;
@@ -43,8 +43,22 @@ fn from<T: TryFrom<u64>>(least: u64, text: &str) -> std::result::Result<T, Strin
     number.ok_or_else(|| format!("expected a whole number from {least} to {}", u64::MAX))
 }
 
+/// For `value_parser`: a number that `is_allowed`, or else `problem`.
+pub fn number(
+    text: &str,
+    is_allowed: impl Fn(f64) -> bool,
+    problem: &str,
+) -> std::result::Result<f64, String> {
+    let number: f64 = text.parse().map_err(|_| "not a number".to_owned())?;
+    if is_allowed(number) {
+        Ok(number)
+    } else {
+        Err(problem.to_owned())
+    }
+}
+
 /// A public corpus.
-#[derive(Args)]
+#[derive(Args, Clone)]
 pub struct CorpusArgs {
     /// A public corpus in UTF-8: .jsonl, .tsv or .csv, gzipped (.gz) or not, or .parquet.
     ///
@@ -77,29 +91,12 @@ impl CorpusArgs {
         })
     }
 
-    /// All documents, encoded after `rewrite` of each text and its line.
-    pub fn rewritten<'a>(
-        &'a self,
-        encoding: Encoding<'a>,
-        rewrite: impl Fn(&str, u64) -> String + Copy + 'a,
-    ) -> Encoded<'a> {
-        Encoded::new(&self.corpus, encoding, move || {
-            Ok(self.documents()?.map(move |document| {
-                let mut document = document?;
-                document.text = rewrite(&document.text, document.line);
-                Ok(document)
-            }))
-        })
-    }
-
     /// The documents that the options select.
     pub fn documents(&self) -> Result<impl Iterator<Item = Result<CorpusDocument>> + use<>> {
         let names = self.texts.fields.names();
         let corpus = undertone_tables::corpus_watched(&self.corpus, &names, None)?;
         let corpus = corpus.take(self.limit.unwrap_or(usize::MAX));
-        let documents = self
-            .texts
-            .of(self.texts.fields.checked(&self.corpus, corpus));
+        let documents = self.texts.of(&self.corpus, corpus);
         let first = self.first_sentences.map_or(usize::MAX, usize::from);
         Ok(documents.map(move |document| {
             let mut document = document?;
@@ -111,17 +108,15 @@ impl CorpusArgs {
 
     /// The number of documents without a label, and the line of the first.
     pub fn unlabelled(&self) -> Result<(usize, u64)> {
-        let (mut without, mut line) = (0, 0);
+        let (mut without, mut first) = (0, None);
         for document in self.documents()? {
             let document = document?;
             if document.label.is_none() {
-                if without == 0 {
-                    line = document.line;
-                }
                 without += 1;
+                first.get_or_insert(document.line);
             }
         }
-        Ok((without, line))
+        Ok((without, first.unwrap_or_default()))
     }
 
     /// The corpus among the files of a command.
@@ -170,9 +165,7 @@ impl FieldArgs {
             answers: None,
         }
     }
-}
 
-impl FieldArgs {
     /// The documents of a file, then an error if none of them has a label or id field that was
     /// named. A document without the default label is an error if another field has nearly that
     /// name: without its labels another pack would be made of the corpus.
@@ -270,13 +263,9 @@ pub fn byline<'p>(
 impl AnswerArgs {
     /// Adds the files to write.
     pub fn paths(&self, paths: Paths) -> Paths {
-        let outputs = [("--json", &self.json_file), ("--html", &self.html)];
-        outputs
-            .into_iter()
-            .fold(paths, |all, (option, path)| match path {
-                None => all,
-                Some(path) => all.output(option, path),
-            })
+        paths
+            .outputs("--json", &self.json_file)
+            .outputs("--html", &self.html)
     }
 
     /// Refuses files that cannot be written, before the work.
@@ -359,12 +348,14 @@ fn fields_of(path: &Path) -> Result<Vec<String>> {
 }
 
 impl TextArgs {
-    /// The documents, with messages cut to their bodies.
+    /// The documents of a file, checked as by [`FieldArgs::checked`], with messages cut to their
+    /// bodies.
     pub fn of<I: Iterator<Item = Result<CorpusDocument>>>(
         &self,
+        path: &Path,
         documents: I,
     ) -> impl Iterator<Item = Result<CorpusDocument>> + use<I> {
-        bodies(documents, self.messages)
+        bodies(self.fields.checked(path, documents), self.messages)
     }
 }
 
@@ -404,23 +395,31 @@ pub struct RuntimeArgs {
     pub onnxruntime: Option<PathBuf>,
 }
 
-#[derive(Clone, Copy, ValueEnum)]
-/// A rule of selection.
-pub enum RuleArg {
-    /// Permute-and-flip.
-    PermuteAndFlip,
-    /// The exponential mechanism.
-    Exponential,
+/// For `value_parser`: one of these names, each with its help and its value.
+pub fn named<T: Copy + Send + Sync + 'static>(
+    names: &'static [(&'static str, &'static str, T)],
+) -> impl TypedValueParser<Value = T> {
+    let shown = names.iter().map(|(name, help, _)| match *help {
+        "" => PossibleValue::new(*name),
+        help => PossibleValue::new(*name).help(help),
+    });
+    let values = PossibleValuesParser::new(shown.collect::<Vec<_>>());
+    values.map(|text| {
+        let mut all = names.iter();
+        let found = all.find(|(name, ..)| *name == text);
+        found.expect("a possible value").2
+    })
 }
 
-impl From<RuleArg> for Rule {
-    fn from(rule: RuleArg) -> Self {
-        match rule {
-            RuleArg::PermuteAndFlip => Self::PermuteAndFlip,
-            RuleArg::Exponential => Self::Exponential,
-        }
-    }
-}
+/// The rules of selection.
+pub const RULES: [(&str, &str, Rule); 2] = [
+    ("permute-and-flip", "Permute-and-flip", Rule::PermuteAndFlip),
+    (
+        "exponential",
+        "The exponential mechanism",
+        Rule::Exponential,
+    ),
+];
 
 /// An encoder, with the lexicon that packs carry if it is one.
 pub struct OpenEncoder {
@@ -431,6 +430,50 @@ pub struct OpenEncoder {
 }
 
 impl OpenEncoder {
+    /// Reduces the lexicon so that a quarter of `size` remains for other sections. If no lexicon
+    /// fits, the result has none if `alone` permits.
+    pub fn within(self, size: usize, alone: bool) -> Result<Self> {
+        let Some(lexicon) = self.lexicon else {
+            return Ok(self);
+        };
+        let name = &self.encoder.identity().name;
+        let extent = |lexicon: &LexiconData| {
+            let coordinates = lexicon
+                .words
+                .first()
+                .map_or(0, |(_, _, vector)| vector.len());
+            (lexicon.words.len(), coordinates, lexicon.phrases.len())
+        };
+        let (all, before) = (lexicon.words.len(), extent(&lexicon));
+        let least = lexicon.least_size();
+        let Some(bytes) = lexicon.leaving_room(name, size)? else {
+            if !alone {
+                return Err(Error::input(format!(
+                    "--size {size} leaves no room for a word of the lexicon; give at least \
+                     {least}, and much more for a lexicon that is of use, or --heads features"
+                )));
+            }
+            return Ok(Self {
+                encoder: Box::new(NoEncoder::default()),
+                lexicon: None,
+            });
+        };
+        let bytes: &'static [u8] = bytes.leak();
+        let pack = Pack::parse(bytes).map_err(Error::from)?;
+        let encoder = LexiconEncoder::new(&pack).expect("the pack was made of a lexicon");
+        let lexicon = LexiconData::from_view(encoder.lexicon());
+        let (words, coordinates, phrases) = extent(&lexicon);
+        if (words, coordinates, phrases) != before {
+            note!(
+                "the lexicon has room for {words} of its {all} words, with {coordinates} coordinates, and {phrases} phrases"
+            );
+        }
+        Ok(Self {
+            lexicon: Some(lexicon),
+            encoder: Box::new(encoder),
+        })
+    }
+
     /// This encoder for packs that carry `lexicon`.
     pub fn carrying(self, lexicon: LexiconEncoder<'_>) -> Result<Self> {
         let (expected, found) = (self.encoder.dimension(), lexicon.dimension());
@@ -487,11 +530,9 @@ impl RuntimeArgs {
 impl EncoderArgs {
     /// The encoder among the files of a command.
     pub fn paths(&self, paths: Paths) -> Paths {
-        let paths = self.runtime.paths(paths);
-        match &self.encoder {
-            None => paths,
-            Some(path) => paths.encoder("--encoder", path),
-        }
+        self.runtime
+            .paths(paths)
+            .encoder("--encoder", &self.encoder)
     }
 
     /// The encoder that was named, else the lexicon of the pack, or none if the pack has features
@@ -544,52 +585,6 @@ impl EncoderArgs {
     }
 }
 
-impl OpenEncoder {
-    /// Reduces the lexicon so that a quarter of `size` remains for other sections. If no lexicon
-    /// fits, the result has none if `alone` permits.
-    pub fn within(self, size: usize, alone: bool) -> Result<Self> {
-        let Some(lexicon) = self.lexicon else {
-            return Ok(self);
-        };
-        let name = &self.encoder.identity().name;
-        let extent = |lexicon: &LexiconData| {
-            let coordinates = lexicon
-                .words
-                .first()
-                .map_or(0, |(_, _, vector)| vector.len());
-            (lexicon.words.len(), coordinates, lexicon.phrases.len())
-        };
-        let (all, before) = (lexicon.words.len(), extent(&lexicon));
-        let least = lexicon.least_size();
-        let Some(bytes) = lexicon.leaving_room(name, size)? else {
-            if !alone {
-                return Err(Error::input(format!(
-                    "--size {size} leaves no room for a word of the lexicon; give at least \
-                     {least}, and much more for a lexicon that is of use, or --heads features"
-                )));
-            }
-            return Ok(Self {
-                encoder: Box::new(NoEncoder::default()),
-                lexicon: None,
-            });
-        };
-        let bytes: &'static [u8] = bytes.leak();
-        let pack = Pack::parse(bytes).map_err(Error::from)?;
-        let encoder = LexiconEncoder::new(&pack).expect("the pack was made of a lexicon");
-        let lexicon = LexiconData::from_view(encoder.lexicon());
-        let (words, coordinates, phrases) = extent(&lexicon);
-        if (words, coordinates, phrases) != before {
-            note!(
-                "the lexicon has room for {words} of its {all} words, with {coordinates} coordinates, and {phrases} phrases"
-            );
-        }
-        Ok(Self {
-            lexicon: Some(lexicon),
-            encoder: Box::new(encoder),
-        })
-    }
-}
-
 /// The file name of `out` with one more ending.
 pub fn beside(out: &Path, ending: &str) -> PathBuf {
     let mut path = out.as_os_str().to_owned();
@@ -614,18 +609,6 @@ pub fn kept<'a>(encoder: &'a OpenEncoder, out: &Path) -> Result<Encoding<'a>> {
         );
     }
     Ok(encoding)
-}
-
-/// Counts the words of public corpora.
-pub fn count_words(corpora: &[PathBuf], fields: &FieldArgs) -> Result<WordCounts> {
-    let mut counts = WordCounts::default();
-    for path in corpora {
-        let corpus = undertone_tables::corpus_watched(path, &fields.names(), None)?;
-        for document in fields.checked(path, corpus) {
-            counts.add(&document?);
-        }
-    }
-    Ok(counts)
 }
 
 /// Words to ignore.

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::{env, fs};
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 use serde::Deserialize;
 use undertone::demo;
 use undertone::encoder::{Encoder, LexiconEncoder};
@@ -17,10 +17,11 @@ use undertone_core::epsilon::Epsilon;
 use undertone_core::form::format;
 use undertone_core::pack::Pack;
 use undertone_core::release::{Mechanism as Released, Release};
+use undertone_core::select::Rule;
 use undertone_estimate::refused;
 use undertone_estimate::statement::Terms;
 
-use crate::args::{EncoderArgs, RuleArg, byline, whole};
+use crate::args::{EncoderArgs, RULES, byline, named, whole};
 use crate::files::{parse_form, parse_pack, print, read_bytes};
 use crate::paths::Paths;
 
@@ -32,14 +33,14 @@ pub(super) struct Arguments {
     /// The pack, or a form of answers.
     pack: PathBuf,
     /// The mechanisms of a pack to audit [default: all in the pack]
-    #[arg(long, value_enum, num_args = 1.., value_delimiter = ',', value_name = "MECHANISM")]
-    mechanism: Vec<MechanismArg>,
+    #[arg(long, num_args = 1.., value_delimiter = ',', value_name = "MECHANISM", value_parser = named(&MECHANISMS))]
+    mechanism: Vec<Mechanism>,
     /// Privacy parameters from 0.000001 to 1000, separated by spaces or commas.
     #[arg(short, long, num_args = 1.., value_delimiter = ',', default_values = ["0.5", "1", "3", "10"])]
     epsilon: Vec<Epsilon>,
     /// How candidates are drawn [default: both]
-    #[arg(short, long, value_enum, num_args = 1.., value_delimiter = ',')]
-    rule: Vec<RuleArg>,
+    #[arg(short, long, num_args = 1.., value_delimiter = ',', value_parser = named(&RULES))]
+    rule: Vec<Rule>,
     /// Compare the exact laws of at least N neighbours, and of N/20 pairs of words.
     #[arg(long, value_name = "N", default_value_t = 1_000_000, value_parser = whole::<u64>)]
     neighbours: u64,
@@ -147,29 +148,36 @@ fn compare(pack: &Pack<'_>, statement: &Path, releases: &Path) -> Result<bool> {
     Ok(passed)
 }
 
-#[derive(Clone, Copy, ValueEnum)]
-enum MechanismArg {
-    /// The selection of a candidate for a document, by depth or scores.
-    Sentences,
-    /// The release of the best candidate for the whole text.
-    WholeText,
-    /// The release of a point that the best candidate for the whole text prefers.
-    Projective,
-    /// The exchange of words.
-    Words,
-    /// Noise on vectors, released by the device.
-    Vectors,
-}
+const MECHANISMS: [(&str, &str, Mechanism); 5] = [
+    (
+        "sentences",
+        "The selection of a candidate for a document, by depth or scores",
+        Mechanism::Sentences,
+    ),
+    (
+        "whole-text",
+        "The release of the best candidate for the whole text",
+        Mechanism::WholeText,
+    ),
+    (
+        "projective",
+        "The release of a point that the best candidate for the whole text prefers",
+        Mechanism::Projective,
+    ),
+    ("words", "The exchange of words", Mechanism::Words),
+    (
+        "vectors",
+        "Noise on vectors, released by the device",
+        Mechanism::Vectors,
+    ),
+];
 
-impl From<MechanismArg> for Mechanism {
-    fn from(mechanism: MechanismArg) -> Self {
-        match mechanism {
-            MechanismArg::Sentences => Self::Sentences,
-            MechanismArg::WholeText => Self::WholeText,
-            MechanismArg::Projective => Self::Projective,
-            MechanismArg::Words => Self::Words,
-            MechanismArg::Vectors => Self::Vectors,
-        }
+/// The values of a list, or all if it is empty.
+fn or_all<T: Copy>(list: &[T], all: &[(&str, &str, T)]) -> Vec<T> {
+    if list.is_empty() {
+        all.iter().map(|(.., value)| *value).collect()
+    } else {
+        list.to_vec()
     }
 }
 
@@ -242,15 +250,9 @@ fn report<'p>(
     epsilons.sort_unstable();
     epsilons.dedup();
     let options = Options {
-        mechanisms: match arguments.mechanism.as_slice() {
-            [] => Mechanism::ALL.to_vec(),
-            some => some.iter().map(|mechanism| (*mechanism).into()).collect(),
-        },
+        mechanisms: or_all(&arguments.mechanism, &MECHANISMS),
         epsilons,
-        rules: match arguments.rule.as_slice() {
-            [] => vec![RuleArg::PermuteAndFlip.into(), RuleArg::Exponential.into()],
-            some => some.iter().map(|rule| (*rule).into()).collect(),
-        },
+        rules: or_all(&arguments.rule, &RULES),
         neighbours: arguments.neighbours,
         releases: arguments.releases,
         seed: arguments.seed,

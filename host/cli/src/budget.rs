@@ -16,6 +16,7 @@ use undertone_core::release::{MAX_BAG_SIZE, WordMechanism};
 use undertone_core::select::{MAX_CANDIDATES, Rule};
 use undertone_estimate::published;
 
+use crate::args::number as number_if;
 use crate::devices::devices;
 use crate::files::{json, print, print_json, read_pack, write};
 use crate::paths::Paths;
@@ -64,12 +65,8 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn delta(text: &str) -> std::result::Result<f64, String> {
-    let delta: f64 = text.parse().map_err(|_| "not a number".to_owned())?;
-    if delta > 0.0 && delta < 1.0 {
-        Ok(delta)
-    } else {
-        Err("it lies between 0 and 1; 1e-6 is one in a million".to_owned())
-    }
+    let problem = "it lies between 0 and 1; 1e-6 is one in a million";
+    number_if(text, |delta| delta > 0.0 && delta < 1.0, problem)
 }
 
 /// A distance in micro-units, 0.000001 to 1000.
@@ -161,8 +158,8 @@ fn unknown(kind: &str) -> String {
 
 impl Daily {
     /// The rule that draws, if one of two does.
-    fn rule(&self) -> Option<Rule> {
-        match self.mechanism {
+    fn rule_mut(&mut self) -> Option<&mut Rule> {
+        match &mut self.mechanism {
             Mechanism::Document(Method::Sentence(rule))
             | Mechanism::Words {
                 mechanism: WordMechanism::Selection(rule),
@@ -172,15 +169,14 @@ impl Daily {
         }
     }
 
+    fn rule(mut self) -> Option<Rule> {
+        self.rule_mut().copied()
+    }
+
     /// The same by another rule, if a rule draws.
     fn by(mut self, other: Rule) -> Self {
-        match &mut self.mechanism {
-            Mechanism::Document(Method::Sentence(rule))
-            | Mechanism::Words {
-                mechanism: WordMechanism::Selection(rule),
-                ..
-            } => *rule = other,
-            _ => {}
+        if let Some(rule) = self.rule_mut() {
+            *rule = other;
         }
         self
     }
@@ -247,20 +243,14 @@ struct Row {
 }
 
 impl Arguments {
-    fn paths(&self) -> Paths {
-        let paths = Paths::default();
-        let paths = match &self.pack {
-            None => paths,
-            Some(pack) => paths.stream_input("--pack", pack),
-        };
-        match &self.json_file {
-            None => paths,
-            Some(json) => paths.output("--json", json),
-        }
-    }
-
     pub(crate) fn run(&self) -> Result<()> {
-        self.paths().check()?;
+        let packs = self.pack.iter();
+        packs
+            .fold(Paths::default(), |all, path| {
+                all.stream_input("--pack", path)
+            })
+            .outputs("--json", &self.json_file)
+            .check()?;
         let pack = self.pack.as_deref().map(read_pack).transpose()?;
         let answer = self.answer(pack.as_ref())?;
         if let Some(path) = &self.json_file {

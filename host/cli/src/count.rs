@@ -4,7 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 use serde_json::json;
 use undertone::error::{Error, Result};
 use undertone::files::atomic::AtomicFile;
@@ -13,6 +13,7 @@ use undertone::release::document::epsilon_f64;
 use undertone_core::epsilon::Epsilon;
 use undertone_estimate::counts::{Counted, Counter, Counts, Expected, Format, Kind, Rejected};
 
+use crate::args::named;
 use crate::files::{print_json, read_form, read_pack};
 use crate::paths::{Paths, is_stream};
 use crate::progress::{Rate, note_rejects, place_of_rejects};
@@ -32,8 +33,8 @@ pub(crate) struct ReleaseArgs {
     #[arg(short, long = "in", default_value = "-", num_args = 1.., value_name = "FILE")]
     inputs: Vec<PathBuf>,
     /// The format of all inputs, whatever their names end in.
-    #[arg(long)]
-    format: Option<FormatArg>,
+    #[arg(long, value_parser = named(&FORMATS))]
+    format: Option<Format>,
     /// Slice by this public field or column, such as the day. May be repeated. A path with dots
     /// leads into a field. Without it, counts keep their slices if they are the first input.
     #[arg(short, long, value_name = "FIELD")]
@@ -56,7 +57,7 @@ impl ReleaseArgs {
         let mut inputs = Vec::new();
         for path in &self.inputs {
             let format = match self.format {
-                Some(format) => format.into(),
+                Some(format) => format,
                 None if is_stream(path) => Format::Lines,
                 None => Format::of(path)?,
             };
@@ -132,27 +133,14 @@ pub(crate) struct Arguments {
     json: bool,
 }
 
-/// The format of an input.
-#[derive(Clone, Copy, ValueEnum)]
-enum FormatArg {
-    Jsonl,
-    Raw,
-    Parquet,
-    Csv,
-    Counts,
-}
-
-impl From<FormatArg> for Format {
-    fn from(format: FormatArg) -> Self {
-        match format {
-            FormatArg::Jsonl => Self::Lines,
-            FormatArg::Raw => Self::Raw,
-            FormatArg::Parquet => Self::Parquet,
-            FormatArg::Csv => Self::Csv,
-            FormatArg::Counts => Self::Counts,
-        }
-    }
-}
+/// The formats of inputs.
+const FORMATS: [(&str, &str, Format); 5] = [
+    ("jsonl", "", Format::Lines),
+    ("raw", "", Format::Raw),
+    ("parquet", "", Format::Parquet),
+    ("csv", "", Format::Csv),
+    ("counts", "", Format::Counts),
+];
 
 /// A file that the counter writes and this command names when all is done.
 #[derive(Clone)]
@@ -182,17 +170,13 @@ impl io::Write for Aside {
 
 impl Arguments {
     fn paths(&self) -> Paths {
-        let paths = self
-            .releases
+        self.releases
             .paths()
             .inputs("--pack", &self.pack)
             .inputs("--candidates", &self.candidates)
             .inputs("--form", &self.form)
-            .output("--out", &self.out);
-        match &self.rejected {
-            None => paths,
-            Some(path) => paths.output("--rejected", path),
-        }
+            .output("--out", &self.out)
+            .outputs("--rejected", &self.rejected)
     }
 
     fn expected(&self) -> Result<Expected> {

@@ -26,18 +26,13 @@ pub(crate) struct Arguments {
 }
 
 impl Arguments {
-    fn paths(&self) -> Paths {
-        let paths = self.text.iter().fold(Paths::default(), |all, path| {
+    pub(crate) fn run(&self) -> Result<()> {
+        let texts = self.text.iter().fold(Paths::default(), |all, path| {
             all.stream_input("--text", path)
         });
-        self.save.iter().fold(paths, |all, path| {
-            all.output("--save", path)
-                .output("--save", &candidates_beside(path))
-        })
-    }
-
-    pub(crate) fn run(&self) -> Result<()> {
-        self.paths().check()?;
+        let candidates = self.save.as_deref().map(candidates_beside);
+        let paths = texts.outputs("--save", &self.save);
+        paths.outputs("--save", &candidates).check()?;
         let text = match &self.text {
             None => demo::PRIVATE_TEXT.into(),
             Some(path) => read_text(path)?,

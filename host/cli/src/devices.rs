@@ -11,7 +11,7 @@ use undertone_estimate::plan::MOST_DEVICES;
 use undertone_estimate::planning::form::FormPlan;
 use undertone_estimate::planning::{Asked, Plan};
 
-use crate::args::AnswerArgs;
+use crate::args::{AnswerArgs, number};
 use crate::budget;
 use crate::files::read_form;
 use crate::paths::Paths;
@@ -68,24 +68,16 @@ pub(crate) fn devices(text: &str) -> std::result::Result<u64, String> {
 }
 
 pub(crate) fn within(text: &str) -> std::result::Result<f64, String> {
-    let share: f64 = text.parse().map_err(|_| "not a number".to_owned())?;
-    if (1e-6..=0.5).contains(&share) {
-        Ok(share)
-    } else {
-        Err("it lies in 0.000001 to 0.5; 0.03 is 3 percentage points".to_owned())
-    }
+    let problem = "it lies in 0.000001 to 0.5; 0.03 is 3 percentage points";
+    number(text, |share| (1e-6..=0.5).contains(&share), problem)
 }
 
 impl Arguments {
-    fn paths(&self) -> Paths {
+    pub(crate) fn run(&self) -> Result<()> {
         let paths = Paths::default()
             .inputs("--candidates", &self.candidates)
             .inputs("--form", &self.form);
-        self.answer.paths(self.question.paths(paths))
-    }
-
-    pub(crate) fn run(&self) -> Result<()> {
-        self.paths().check()?;
+        self.answer.paths(self.question.paths(paths)).check()?;
         self.answer.check()?;
         if let Some(path) = &self.form {
             let form = read_form(path)?;

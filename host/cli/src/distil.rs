@@ -90,9 +90,7 @@ pub(crate) struct Arguments {
 impl Arguments {
     fn paths(&self) -> Paths {
         let mut paths = self.runtime.paths(Paths::default());
-        if let Some(encoder) = &self.encoder {
-            paths = paths.encoder("--encoder", encoder);
-        }
+        paths = paths.encoder("--encoder", &self.encoder);
         if let Some(folder) = &self.model2vec {
             let files = ["tokenizer.json", "model.safetensors"].map(|file| folder.join(file));
             paths = paths.inputs("--model2vec", &files);
@@ -181,10 +179,9 @@ impl Arguments {
 
     /// Writes a lexicon of these pieces.
     fn written(&self, pieces: &Pieces) -> Result<Vec<u8>> {
-        let space = match &self.space {
-            Some(path) => Some(Space::new(&Matrix::open(path)?, self.dim)?),
-            None => None,
-        };
+        let space = self.space.as_ref();
+        let space = space.map(|path| Space::new(&Matrix::open(path)?, self.dim));
+        let space = space.transpose()?;
         let choice = space
             .as_ref()
             .map_or(SpaceChoice::Own(self.dim), SpaceChoice::Given);
@@ -223,7 +220,7 @@ impl Arguments {
             };
             for path in paths {
                 let corpus = undertone_tables::corpus_watched(path, &self.fields.names(), None)?;
-                for document in texts.of(self.fields.checked(path, corpus)) {
+                for document in texts.of(path, corpus) {
                     each(document?);
                 }
             }

@@ -23,13 +23,9 @@ pub(crate) struct Arguments {
 }
 
 impl Arguments {
-    fn paths(&self) -> Paths {
-        let paths = self.corpus.paths(self.encoder.paths(Paths::default()));
-        paths.output("--out", &self.out)
-    }
-
     pub(crate) fn run(&self) -> Result<()> {
-        self.paths().check()?;
+        let paths = self.corpus.paths(self.encoder.paths(Paths::default()));
+        paths.output("--out", &self.out).check()?;
         let encoder = self.encoder.open(LexiconEncoder::embedded)?;
         AtomicFile::check(&self.out)?;
         let mut rate = Rate::start();

@@ -10,10 +10,9 @@ use undertone_estimate::answer::{Answer, Compare, Source, expected};
 use undertone_estimate::refused;
 use undertone_estimate::shares::Confidence;
 
-use crate::args::{AnswerArgs, whole};
+use crate::args::{AnswerArgs, number, whole};
 use crate::count::{ReleaseArgs, check, count};
 use crate::files::read_form;
-use crate::paths::Paths;
 use crate::question::QuestionArgs;
 
 #[derive(Args)]
@@ -61,26 +60,18 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn level(text: &str) -> std::result::Result<f64, String> {
-    let level: f64 = text.parse().map_err(|_| "not a number".to_owned())?;
-    if (0.5..1.0).contains(&level) {
-        Ok(level)
-    } else {
-        Err("a level lies from 0.5 to below 1, such as 0.95".to_owned())
-    }
+    let problem = "a level lies from 0.5 to below 1, such as 0.95";
+    number(text, |level| (0.5..1.0).contains(&level), problem)
 }
 
 impl Arguments {
-    fn paths(&self) -> Paths {
+    pub(crate) fn run(&self) -> Result<()> {
         let paths = self
             .releases
             .paths()
             .inputs("--candidates", &self.candidates)
             .inputs("--form", &self.form);
-        self.answer.paths(self.question.paths(paths))
-    }
-
-    pub(crate) fn run(&self) -> Result<()> {
-        self.paths().check()?;
+        self.answer.paths(self.question.paths(paths)).check()?;
         let inputs = self.releases.inputs()?;
         self.answer.check()?;
         let mut sources = self.sources()?;

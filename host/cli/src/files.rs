@@ -103,6 +103,15 @@ enum To {
 }
 
 impl Output {
+    /// Refuses a file that cannot be written, before the work.
+    pub fn check(path: &Path) -> Result<()> {
+        if is_stream(path) {
+            Ok(())
+        } else {
+            AtomicFile::check(path)
+        }
+    }
+
     /// Starts the lines of `path`. `kinds` are the columns if it is a table.
     pub fn create(path: &Path, kinds: &[(&'static str, Kind)]) -> Result<Self> {
         let (path, to) = if is_stream(path) {

@@ -5,12 +5,13 @@ use std::path::PathBuf;
 use clap::Args;
 use undertone::error::{Error, Result};
 use undertone::files::atomic::AtomicFile;
+use undertone::lexicon::distil::WordCounts;
 use undertone::lexicon::word_vectors::Vectors;
 use undertone::text::read_word_list;
 use undertone_core::lexicon::words;
 use undertone_core::pack::format::MAX_WORDS;
 
-use crate::args::{FieldArgs, count_words, whole};
+use crate::args::{FieldArgs, whole};
 use crate::files::write;
 use crate::paths::Paths;
 
@@ -38,16 +39,13 @@ pub(crate) struct Arguments {
 }
 
 impl Arguments {
-    fn paths(&self) -> Paths {
-        let paths = Paths::default().vectors("--vectors", &self.vectors);
-        paths
+    pub(crate) fn run(&self) -> Result<()> {
+        Paths::default()
+            .vectors("--vectors", &self.vectors)
             .inputs("--only-words", &self.keep)
             .inputs("--corpus", &self.corpus)
             .output("--out", &self.out)
-    }
-
-    pub(crate) fn run(&self) -> Result<()> {
-        self.paths().check()?;
+            .check()?;
         AtomicFile::check(&self.out)?;
         let mut vectors = Vectors::open(&self.vectors)?;
         if let Some(path) = &self.keep {
@@ -71,12 +69,15 @@ impl Arguments {
             }
             vectors = vectors.rows(&rows);
         }
-        let counts = if self.corpus.is_empty() {
-            None
-        } else {
-            Some(count_words(&self.corpus, &self.fields)?)
-        };
-        let made = vectors.lexicon_pack(counts.as_ref(), self.words)?;
+        let mut counts = WordCounts::default();
+        for path in &self.corpus {
+            let corpus = undertone_tables::corpus_watched(path, &self.fields.names(), None)?;
+            for document in self.fields.checked(path, corpus) {
+                counts.add(&document?);
+            }
+        }
+        let counts = (!self.corpus.is_empty()).then_some(&counts);
+        let made = vectors.lexicon_pack(counts, self.words)?;
         write(&self.out, &made.pack)?;
         note!(
             "{} of {} words, {} coordinates, {} bytes\n\

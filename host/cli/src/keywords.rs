@@ -6,11 +6,10 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use undertone::corpus::Corpus;
 use undertone::error::{Error, Result};
-use undertone::files::atomic::AtomicFile;
 use undertone::text::informative::WordsByLabel;
 
 use crate::args::{StopArgs, TextArgs, from_one};
-use crate::files::{print, write};
+use crate::files::{Output, print, write};
 use crate::paths::{Paths, is_stream};
 
 #[derive(Args)]
@@ -32,16 +31,11 @@ pub(crate) struct Arguments {
 }
 
 impl Arguments {
-    fn paths(&self) -> Paths {
-        let paths = Paths::default().stream_input("--corpus", &self.corpus);
-        self.stop.paths(paths).stream_output("--out", &self.out)
-    }
-
     pub(crate) fn run(&self) -> Result<()> {
-        self.paths().check()?;
-        if !is_stream(&self.out) {
-            AtomicFile::check(&self.out)?;
-        }
+        let paths = Paths::default().stream_input("--corpus", &self.corpus);
+        let paths = self.stop.paths(paths).stream_output("--out", &self.out);
+        paths.check()?;
+        Output::check(&self.out)?;
         let filter = self.stop.filter()?;
         let fail = |problem| {
             Error::input(format!(
@@ -51,30 +45,25 @@ impl Arguments {
         };
         let mut counts = WordsByLabel::default();
         let mut documents = 0;
-        let (mut without, mut line) = (0, 0);
+        let (mut without, mut first) = (0, None);
         let names = self.texts.fields.names();
         let corpus = if is_stream(&self.corpus) {
             Corpus::json_lines(Path::new("standard input"), io::stdin())?.fields(names)
         } else {
             undertone_tables::corpus_watched(&self.corpus, &names, None)?
         };
-        for document in self
-            .texts
-            .of(self.texts.fields.checked(&self.corpus, corpus))
-        {
+        for document in self.texts.of(&self.corpus, corpus) {
             let document = document?;
             documents += 1;
             match &document.label {
                 Some(label) => counts.add(label, filter.words(&document.text)),
                 None => {
-                    if without == 0 {
-                        line = document.line;
-                    }
                     without += 1;
+                    first.get_or_insert(document.line);
                 }
             }
         }
-        if without > 0 {
+        if let Some(line) = first {
             return Err(fail(format!(
                 "{without} of {documents} documents have no label, the first on line {line}; name the field of the \
                  labels with --label-field, or leave these documents out of the file"

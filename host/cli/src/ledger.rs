@@ -3,7 +3,7 @@
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 use serde::Serialize;
 use undertone::error::{Error, Result};
 use undertone::release::ledger::{LedgerFile, contents, open_to_read, utc_day};
@@ -11,7 +11,7 @@ use undertone_core::epsilon::{Epsilon, Micro};
 use undertone_core::ledger::{LEDGER_BYTES, LedgerError, RECORD_BYTES};
 use undertone_core::unit::Unit;
 
-use crate::args::whole;
+use crate::args::{named, whole};
 use crate::files::{print, print_json};
 use crate::paths::Paths;
 
@@ -21,8 +21,8 @@ pub(crate) struct Recreate {
     ledger: PathBuf,
     /// The unit of the releases. `release documents` takes sentence or whole-text, by its --rule,
     /// `release answers` and `release lines` take whole-text, and `release words` takes word.
-    #[arg(long, value_enum)]
-    unit: UnitArg,
+    #[arg(long, value_parser = named(&UNITS))]
+    unit: Unit,
     /// The epsilon that all releases of a window, such as a day, may spend together.
     #[arg(long, value_name = "EPSILON", allow_hyphen_values = true)]
     budget: Epsilon,
@@ -35,24 +35,12 @@ pub(crate) struct Recreate {
     json: bool,
 }
 
-#[derive(Clone, Copy, ValueEnum)]
-enum UnitArg {
-    Sentence,
-    WholeText,
-    Word,
-    Vector,
-}
-
-impl From<UnitArg> for Unit {
-    fn from(unit: UnitArg) -> Self {
-        match unit {
-            UnitArg::Sentence => Self::Sentence,
-            UnitArg::WholeText => Self::WholeText,
-            UnitArg::Word => Self::Word,
-            UnitArg::Vector => Self::Vector,
-        }
-    }
-}
+const UNITS: [(&str, &str, Unit); 4] = [
+    ("sentence", "", Unit::Sentence),
+    ("whole-text", "", Unit::WholeText),
+    ("word", "", Unit::Word),
+    ("vector", "", Unit::Vector),
+];
 
 /// The contents of a ledger, for printing.
 #[derive(Serialize)]
@@ -88,7 +76,7 @@ impl Recreate {
                 window
             );
         }
-        LedgerFile::recreate_spent(path, self.unit.into(), self.budget, window, None)?;
+        LedgerFile::recreate_spent(path, self.unit, self.budget, window, None)?;
         note!(
             "`{}` is recreated: window {window} counts as spent, and the next has the whole budget",
             path.display()
@@ -110,10 +98,19 @@ pub(crate) fn show(path: &Path, window: u64, as_json: bool) -> Result<()> {
         record_lost: contents.is_lost(),
     };
     if as_json {
-        print_json(&answer)
-    } else {
-        print(&text(&answer))
+        return print_json(&answer);
     }
+    let mut text = format!(
+        "unit     {}\nbudget   {} for each window\nwindow   {window}\nspent    {}\nleft     {}\n",
+        answer.unit,
+        Micro(answer.budget_micro),
+        Micro(answer.spent_micro),
+        Micro(left),
+    );
+    if answer.record_lost {
+        text += "note     A record was lost, in a power cut for example, so the rest of this window counts as spent.\n";
+    }
+    print(&text)
 }
 
 /// Whether the path is free, or has an empty file or the start of a record, as may remain of a
@@ -148,19 +145,4 @@ pub(crate) fn advise(error: &Error) {
              lines` with --window"
         );
     }
-}
-
-fn text(answer: &Answer) -> String {
-    let mut text = format!(
-        "unit     {}\nbudget   {} for each window\nwindow   {}\nspent    {}\nleft     {}\n",
-        answer.unit,
-        Micro(answer.budget_micro),
-        answer.window,
-        Micro(answer.spent_micro),
-        Micro(answer.left_micro),
-    );
-    if answer.record_lost {
-        text += "note     A record was lost, in a power cut for example, so the rest of this window counts as spent.\n";
-    }
-    text
 }

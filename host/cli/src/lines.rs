@@ -20,12 +20,12 @@ use undertone_core::release::Release;
 use undertone_core::reservoir::Reservoir;
 use undertone_core::unit::Unit;
 
-use crate::args::{EncoderArgs, TextArgs};
+use crate::args::{EncoderArgs, TextArgs, named};
 use crate::files::read_pack;
 use crate::paths::Paths;
 use crate::releases::{Private, PrivateArgs, RELEASE, ReleaseLines, field, quietly};
 use crate::statement::date;
-use crate::window::{RuleArg, ScheduleArgs};
+use crate::window::{RULES, ScheduleArgs};
 
 /// In two lines, because one is wider than a terminal.
 const USAGE: &str = "undertone release lines [OPTIONS] --pack <FILE> --epsilon <E> --ledger <FILE>
@@ -43,8 +43,8 @@ pub(crate) struct Arguments {
     #[arg(short, long, value_name = "E", allow_hyphen_values = true)]
     epsilon: Epsilon,
     /// The rule, which protects all lines of a slot together.
-    #[arg(short, long, value_enum, default_value_t = RuleArg::WholeText)]
-    rule: RuleArg,
+    #[arg(short, long, default_value = "whole-text", value_parser = named(&RULES))]
+    rule: Method,
     #[command(flatten)]
     schedule: ScheduleArgs,
     /// The days of a slot. Slots and windows are counted from 1970-01-01.
@@ -73,16 +73,13 @@ pub(crate) struct Arguments {
 type Diary = BTreeMap<u64, Vec<String>>;
 
 impl Arguments {
-    fn paths(&self) -> Paths {
+    pub(crate) fn run(&self) -> Result<ExitCode> {
         let paths = Paths::default()
             .held_input("--in", &self.input.input)
             .input("--pack", &self.pack)
             .output("--out", &self.out);
-        self.encoder.paths(paths).output("--ledger", &self.ledger)
-    }
-
-    pub(crate) fn run(&self) -> Result<ExitCode> {
-        self.paths().check()?;
+        let paths = self.encoder.paths(paths);
+        paths.output("--ledger", &self.ledger).check()?;
         if self.out.exists() {
             return Err(Error::output(
                 &self.out,
@@ -103,7 +100,7 @@ impl Arguments {
         document::check_encoder(&pack, opened.encoder.as_ref())?;
         let document = document::empty(&pack)?;
         document.check_whole_text()?;
-        let method = Method::from(self.rule);
+        let method = self.rule;
         let budget = self.budget(window)?;
         let diary = self.diary(input, keep)?;
         let ledger = LedgerFile::open_or_create(&self.ledger, Unit::WholeText, budget)?;

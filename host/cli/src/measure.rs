@@ -5,6 +5,8 @@ use std::path::PathBuf;
 
 use clap::Args;
 use serde_json::json;
+use undertone::corpus::CorpusDocument;
+use undertone::encoder::embeddings::Encoded;
 use undertone::error::{Error, Result};
 use undertone::files::resume::Encoding;
 use undertone::pack::candidates::Candidates;
@@ -13,7 +15,7 @@ use undertone::pack::quality::{Column, Judge};
 use undertone::release::document;
 use undertone::text::misspelt;
 
-use crate::args::{CorpusArgs, EncoderArgs, whole};
+use crate::args::{CorpusArgs, EncoderArgs, number, whole};
 use crate::files::{print, print_json, read_pack};
 use crate::paths::Paths;
 use crate::quality::{self, rows};
@@ -39,22 +41,18 @@ pub(crate) struct Arguments {
 }
 
 fn share(text: &str) -> std::result::Result<f64, String> {
-    let share: f64 = text.parse().map_err(|_| "not a number".to_owned())?;
-    if (0.0..=1.0).contains(&share) {
-        Ok(share)
-    } else {
-        Err("a share lies in 0..=1".to_owned())
-    }
+    number(
+        text,
+        |share| (0.0..=1.0).contains(&share),
+        "a share lies in 0..=1",
+    )
 }
 
 impl Arguments {
-    fn paths(&self) -> Paths {
-        let paths = self.corpus.paths(Paths::default());
-        self.encoder.paths(paths.input("--pack", &self.pack))
-    }
-
     pub(crate) fn run(&self) -> Result<()> {
-        self.paths().check()?;
+        let paths = self.corpus.paths(Paths::default());
+        let paths = paths.input("--pack", &self.pack);
+        self.encoder.paths(paths).check()?;
         let pack = read_pack(&self.pack)?;
         let beside = candidates_beside(&self.pack);
         let candidates = Candidates::read(&beside)?;
@@ -75,11 +73,16 @@ impl Arguments {
             .filter_map(|(number, entry)| Some((entry.label.as_deref()?, number)))
             .collect();
         let encoding = Encoding::new(opened.encoder.as_ref());
-        let misspell = |text: &str, line: u64| match self.misspelt {
-            Some(share) => misspelt(text, share, self.seed ^ line),
-            None => text.to_owned(),
+        let misspell = |document: Result<CorpusDocument>| {
+            let mut document = document?;
+            if let Some(share) = self.misspelt {
+                document.text = misspelt(&document.text, share, self.seed ^ document.line);
+            }
+            Ok(document)
         };
-        let mut encoded = self.corpus.rewritten(encoding, misspell);
+        let mut encoded = Encoded::new(&self.corpus.corpus, encoding, || {
+            Ok(self.corpus.documents()?.map(misspell))
+        });
         let documents = encoded.documents()?.count();
         let mut judges = [
             Judge::new(Column::OF_PACKS),

@@ -22,9 +22,10 @@ pub fn is_stream(path: &Path) -> bool {
 pub struct Paths {
     inputs: Vec<Named>,
     outputs: Vec<Named>,
-    streams: Vec<(&'static str, &'static str)>,
-    /// Pipes and devices that would be read several times.
-    pipes: Vec<Named>,
+    /// Why standard input or output cannot serve.
+    stream: Option<String>,
+    /// Why a pipe or a device cannot be read several times.
+    pipe: Option<String>,
 }
 
 struct Named {
@@ -100,12 +101,15 @@ impl Paths {
             .fold(self, |all, path| all.input(option, path))
     }
 
-    /// An encoder: a folder, or a model with its tokenizer beside it or one folder up, or a pack.
-    pub fn encoder(self, option: &'static str, path: &Path) -> Self {
-        let models = if path.is_dir() {
-            vec![path.join("model.onnx"), path.join("onnx/model.onnx")]
-        } else {
-            vec![path.to_owned()]
+    /// An encoder, if one is named: a folder, or a model with its tokenizer beside it or one folder
+    /// up, or a pack.
+    pub fn encoder(self, option: &'static str, path: &Option<PathBuf>) -> Self {
+        let models = match path {
+            None => Vec::new(),
+            Some(path) if path.is_dir() => {
+                vec![path.join("model.onnx"), path.join("onnx/model.onnx")]
+            }
+            Some(path) => vec![path.to_owned()],
         };
         models.iter().fold(self, |all, model| {
             let tokenizer = model.with_file_name("tokenizer.json");
@@ -129,6 +133,17 @@ impl Paths {
             .stream_output(option, path)
     }
 
+    /// Files to write.
+    pub fn outputs<'a>(
+        self,
+        option: &'static str,
+        paths: impl IntoIterator<Item = &'a PathBuf>,
+    ) -> Self {
+        paths
+            .into_iter()
+            .fold(self, |all, path| all.output(option, path))
+    }
+
     /// A file to write, or standard output.
     pub fn stream_output(mut self, option: &'static str, path: &Path) -> Self {
         if is_stream(path) {
@@ -146,17 +161,16 @@ impl Paths {
             let ending = path.extension().unwrap_or_default();
             ["csv", "html", "svg"].iter().any(|known| ending == *known)
         });
-        let own = files.fold(self, |all, path| all.output(option, &path));
-        own.no_stream(
-            option,
-            folder,
-            "the report is written to a folder; name one",
-        )
+        let problem = "the report is written to a folder; name one";
+        files
+            .fold(self, |all, path| all.output(option, &path))
+            .no_stream(option, folder, problem)
     }
 
     fn no_stream(mut self, option: &'static str, path: &Path, problem: &'static str) -> Self {
         if is_stream(path) {
-            self.streams.push((option, problem));
+            let problem = || format!("{option} cannot be `-`: {problem}");
+            self.stream.get_or_insert_with(problem);
         }
         self
     }
@@ -165,7 +179,14 @@ impl Paths {
     fn no_pipe(mut self, option: &'static str, path: &Path) -> Self {
         let refused = |about: fs::Metadata| !about.is_file() && !about.is_dir();
         if !is_stream(path) && fs::metadata(path).is_ok_and(refused) {
-            self.pipes.push(Named::file(option, path));
+            let problem = || {
+                let path = path.display();
+                format!(
+                    "{option} `{path}` is read several times, which only a regular file can be; \
+                     save it in one and name that"
+                )
+            };
+            self.pipe.get_or_insert_with(problem);
         }
         self
     }
@@ -173,18 +194,8 @@ impl Paths {
     /// Refuses an output that is an input or another output, even under another name, because
     /// writing it would destroy the other.
     pub fn check(&self) -> Result<()> {
-        if let Some(&(option, problem)) = self.streams.first() {
-            return Err(Error::argument(format!(
-                "{option} cannot be `-`: {problem}"
-            )));
-        }
-        if let Some(Named { option, path, .. }) = self.pipes.first() {
-            let path = path.clone();
-            return Err(Error::argument(format!(
-                "{option} `{}` is read several times, which only a regular file can be; \
-                 save it in one and name that",
-                path.display()
-            )));
+        if let Some(problem) = self.stream.as_ref().or(self.pipe.as_ref()) {
+            return Err(Error::argument(problem.clone()));
         }
         for (index, output) in self.outputs.iter().enumerate() {
             // It is refused for that when it is to be written.
@@ -192,28 +203,21 @@ impl Paths {
                 continue;
             }
             let place = &output.place;
-            let refused = |other: &Named| {
+            let is_lost = |input: &&Named| input.place.is(place) || place.sweeps(&input.place);
+            let is_same = |other: &&Named| other.place.is(place);
+            let earlier = || self.outputs[..index].iter().find(is_same);
+            if let Some(other) = self.inputs.iter().find(is_lost).or_else(earlier) {
                 let named = if other.path == output.path {
                     other.option.to_owned()
                 } else {
                     format!("{} (`{}`)", other.option, other.path.display())
                 };
-                Err(Error::argument(format!(
+                return Err(Error::argument(format!(
                     "{} names `{}`, which {named} needs, too: writing would destroy it; name \
                      another file",
                     output.option,
                     output.path.display()
-                )))
-            };
-            for input in &self.inputs {
-                if input.place.is(place) || place.sweeps(&input.place) {
-                    return refused(input);
-                }
-            }
-            for other in &self.outputs[..index] {
-                if other.place.is(place) {
-                    return refused(other);
-                }
+                )));
             }
         }
         Ok(())

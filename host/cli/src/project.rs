@@ -46,22 +46,10 @@ enum Kind {
     Gaussian,
 }
 
-impl Arguments {
-    fn paths(&self) -> Paths {
-        let paths = Paths::default().vectors("--vectors", &self.vectors);
-        paths
-            .output("--out", &self.out)
-            .output("--out", &self.certificate())
-    }
-
-    fn certificate(&self) -> PathBuf {
-        self.out.with_extension("certificate.json")
-    }
-}
-
 pub(super) fn run(arguments: &Arguments) -> Result<()> {
-    arguments.paths().check()?;
-    let beside = arguments.certificate();
+    let beside = arguments.out.with_extension("certificate.json");
+    let paths = Paths::default().vectors("--vectors", &arguments.vectors);
+    paths.outputs("--out", [&arguments.out, &beside]).check()?;
     AtomicFile::check(&arguments.out)?;
     AtomicFile::check(&beside)?;
     let vectors = Vectors::open(&arguments.vectors)?;

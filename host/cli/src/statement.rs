@@ -9,13 +9,15 @@ use chrono::NaiveDate;
 use clap::Args;
 use undertone::error::Result;
 use undertone::files::folder;
+use undertone::release::document::Method;
 use undertone_core::epsilon::Epsilon;
 use undertone_estimate::statement::{Settings, Statement};
 
+use crate::args::named;
 use crate::devices::devices;
 use crate::files::read_pack;
 use crate::paths::Paths;
-use crate::window::{RuleArg, ScheduleArgs};
+use crate::window::{RULES, ScheduleArgs};
 
 /// In two lines, because one is wider than a terminal.
 const USAGE: &str = "undertone plan statement [OPTIONS] --pack <FILE> --epsilon <E> --devices <N>
@@ -34,8 +36,8 @@ pub(crate) struct Arguments {
     #[arg(short, long, value_name = "E")]
     epsilon: Epsilon,
     /// The rule of the releases.
-    #[arg(long, value_enum, default_value = "whole-text")]
-    rule: RuleArg,
+    #[arg(long, default_value = "whole-text", value_parser = named(&RULES))]
+    rule: Method,
     #[command(flatten)]
     schedule: ScheduleArgs,
     /// The number of devices.
@@ -63,21 +65,17 @@ pub(crate) fn date(text: &str) -> std::result::Result<NaiveDate, String> {
 }
 
 impl Arguments {
-    fn paths(&self) -> Paths {
-        let paths = Paths::default().stream_input("--pack", &self.pack);
-        let out = |all: Paths, file: &&str| all.output("--out", &self.out.join(file));
-        FILES.iter().fold(paths, out)
-    }
-
     pub(crate) fn run(&self) -> Result<()> {
-        self.paths().check()?;
+        let pack = Paths::default().stream_input("--pack", &self.pack);
+        let files = FILES.map(|file| self.out.join(file));
+        pack.outputs("--out", &files).check()?;
         let pack = read_pack(&self.pack)?;
         let settings = Settings {
             name: self.name.clone(),
             curator: self.curator.clone(),
             from: self.from.to_string(),
             epsilon: self.epsilon,
-            method: self.rule.into(),
+            method: self.rule,
             window: self.schedule.window()?,
             devices: self.devices,
         };

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 use undertone::error::Result;
 use undertone::pack::candidates::Candidates;
 use undertone::release::document::Method;
@@ -68,23 +68,19 @@ impl ScheduleArgs {
 }
 
 /// The rules for whole texts.
-#[derive(Clone, Copy, ValueEnum)]
-pub(crate) enum RuleArg {
-    /// Draws the best candidate or any other.
-    WholeText,
-    /// Draws a point that the best candidate prefers, or any other. With many candidates,
-    /// estimates err less than by whole-text.
-    Projective,
-}
-
-impl From<RuleArg> for Method {
-    fn from(rule: RuleArg) -> Self {
-        match rule {
-            RuleArg::WholeText => Self::WholeText,
-            RuleArg::Projective => Self::Projective,
-        }
-    }
-}
+pub(crate) const RULES: [(&str, &str, Method); 2] = [
+    (
+        "whole-text",
+        "Draws the best candidate or any other",
+        Method::WholeText,
+    ),
+    (
+        "projective",
+        "Draws a point that the best candidate prefers, or any other. With many candidates, \
+         estimates err less than by whole-text",
+        Method::Projective,
+    ),
+];
 
 /// A number of slots, appointments or lines.
 pub(crate) fn number() -> clap::builder::RangedI64ValueParser<u16> {

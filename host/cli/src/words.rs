@@ -19,7 +19,7 @@ use undertone_core::unit::Unit;
 use undertone_core::words::{MAX_BAG_SIZE, Vocabulary, WordMechanism};
 use undertone_tables::Kind;
 
-use crate::args::{RuleArg, StopArgs, TextArgs};
+use crate::args::{RULES, StopArgs, TextArgs, named};
 use crate::files::{json, print, read_pack};
 use crate::paths::{Paths, is_stream};
 use crate::releases::{LedgerArgs, PrivateArgs, ReleaseRun, Releaser, field, quietly};
@@ -55,8 +55,8 @@ pub(crate) struct Arguments {
     #[arg(long, value_enum, default_value_t = MechanismArg::Selection)]
     mechanism: MechanismArg,
     /// How selection draws a word [default: permute-and-flip]
-    #[arg(short, long, value_enum)]
-    rule: Option<RuleArg>,
+    #[arg(short, long, value_parser = named(&RULES))]
+    rule: Option<Rule>,
     /// Only the words of this list count, one a line, such as `lexicon keywords` writes.
     #[arg(long = "only-words", alias = "keep", value_name = "FILE")]
     keep: Option<PathBuf>,
@@ -81,7 +81,7 @@ impl Arguments {
     fn mechanism(&self) -> Result<WordMechanism> {
         match (self.mechanism, self.rule) {
             (MechanismArg::Selection, rule) => {
-                let rule = rule.map_or(Rule::PermuteAndFlip, Rule::from);
+                let rule = rule.unwrap_or(Rule::PermuteAndFlip);
                 Ok(WordMechanism::Selection(rule))
             }
             (MechanismArg::Laplace, None) => Ok(WordMechanism::LaplaceNearest),
