@@ -8,11 +8,8 @@ use clap::Args;
 use undertone::corpus::{CorpusDocument, FieldNames};
 use undertone::encoder::{Encoder, PrivateEncoder};
 use undertone::error::{Error, Result};
-use undertone::files::atomic::AtomicFile;
-use undertone::files::resume::Run;
 use undertone::form::{Answers, geometries};
 use undertone::release::document::{self, HostDocument, OsEntropy};
-use undertone::release::ledger::LedgerFile;
 use undertone_core::epsilon::Epsilon;
 use undertone_core::form::Form;
 use undertone_core::ledger::{Cost, Grant};
@@ -21,8 +18,7 @@ use undertone_core::projective::Geometry;
 use undertone_core::unit::Unit;
 
 use crate::args::EncoderArgs;
-use crate::files::{read_form, read_pack};
-use crate::paths::{Paths, is_stream};
+use crate::files::{Output, read_form, read_pack};
 use crate::releases::{LedgerArgs, Private, PrivateArgs, ReleaseRun, Releaser, field, quietly};
 
 #[derive(Args)]
@@ -68,12 +64,6 @@ pub(crate) struct Arguments {
 }
 
 impl Arguments {
-    fn paths(&self) -> Paths {
-        let paths = self.input.paths(&self.out).input("--form", &self.form);
-        let paths = paths.inputs("--pack", &self.pack);
-        self.spending.paths(self.encoder.paths(paths))
-    }
-
     /// The documents, with the attributes of the form as private fields.
     fn private(&self, form: &Form<'_>) -> Private<'_> {
         Private {
@@ -93,7 +83,9 @@ impl Arguments {
     }
 
     pub(crate) fn run(&self) -> Result<ExitCode> {
-        self.paths().check()?;
+        let paths = self.input.paths(&self.out).input("--form", &self.form);
+        let paths = paths.inputs("--pack", &self.pack);
+        self.spending.paths(self.encoder.paths(paths)).check()?;
         if self.pack.is_none() && self.encoder.encoder.is_some() {
             return Err(Error::argument(
                 "--encoder does nothing without a pack; name one, or leave --encoder out",
@@ -114,21 +106,31 @@ impl Arguments {
             .as_ref()
             .zip(opened.as_ref())
             .map(|(pack, opened)| Topic::new(form, pack, opened.encoder.as_ref()));
-        if !is_stream(&self.out) {
-            AtomicFile::check(&self.out)?;
-        }
+        Output::check(&self.out)?;
         let input = self.private(form);
+        let mut run = input
+            .run_of("answers")?
+            .with(form.digest())
+            .with(self.epsilon.micro().to_le_bytes());
+        if let Some(pack) = &pack {
+            run = run.with(pack.digest());
+        }
+        for field in &self.keep {
+            run = run.with("keep").with(field);
+        }
         let run = ReleaseRun {
             input: &input,
             keep: &self.keep,
             out: &self.out,
-            paid: self.paid_run(form, pack.as_ref(), &input)?,
+            paid: self.spending.open(Unit::WholeText, run)?,
             releaser: AnswersOf {
                 topic: topic.transpose()?,
                 form: *form,
                 geometries: geometries(form, self.epsilon),
-                epsilon: self.epsilon,
             },
+            unit: Unit::WholeText,
+            epsilon: self.epsilon,
+            cost: self.epsilon.into(),
         };
         run.release(|| {
             note!(
@@ -138,26 +140,6 @@ impl Arguments {
             );
             Ok(())
         })
-    }
-
-    /// The identity of this run and its ledger, if it has one.
-    fn paid_run(
-        &self,
-        form: &Form<'_>,
-        pack: Option<&Pack<'_>>,
-        input: &Private<'_>,
-    ) -> Result<Option<(Run, LedgerFile)>> {
-        let mut run = input
-            .run_of("answers")?
-            .with(form.digest())
-            .with(self.epsilon.micro().to_le_bytes());
-        if let Some(pack) = pack {
-            run = run.with(pack.digest());
-        }
-        for field in &self.keep {
-            run = run.with("keep").with(field);
-        }
-        self.spending.open(Unit::WholeText, run)
     }
 }
 
@@ -184,20 +166,11 @@ struct AnswersOf<'a> {
     topic: Option<Topic<'a>>,
     form: Form<'a>,
     geometries: Vec<Geometry>,
-    epsilon: Epsilon,
 }
 
 impl<'a> Releaser for AnswersOf<'a> {
     /// The document of texts that answer the topic.
     type State = Option<HostDocument<'a>>;
-
-    fn unit(&self) -> Unit {
-        Unit::WholeText
-    }
-
-    fn epsilon(&self) -> Epsilon {
-        self.epsilon
-    }
 
     fn start(&self) -> Result<Self::State> {
         let topic = self.topic.as_ref();

@@ -3,24 +3,19 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 use undertone::corpus::CorpusDocument;
 use undertone::encoder::PrivateEncoder;
 use undertone::error::{Error, Result};
-use undertone::files::atomic::AtomicFile;
-use undertone::files::resume::Run;
 use undertone::release::document::{self, HostDocument, Method};
-use undertone::release::ledger::LedgerFile;
 use undertone_core::epsilon::Epsilon;
 use undertone_core::ledger::{Cost, Grant};
 use undertone_core::pack::Pack;
 use undertone_core::select::Rule;
-use undertone_core::unit::Unit;
 
-use crate::args::{EncoderArgs, TextArgs};
-use crate::files::read_pack;
-use crate::paths::{Paths, is_stream};
-use crate::releases::{LedgerArgs, Private, PrivateArgs, ReleaseRun, Releaser, field, quietly};
+use crate::args::{EncoderArgs, TextArgs, named};
+use crate::files::{Output, read_pack};
+use crate::releases::{LedgerArgs, PrivateArgs, ReleaseRun, Releaser, field, quietly};
 
 #[derive(Args)]
 pub(crate) struct Arguments {
@@ -33,8 +28,8 @@ pub(crate) struct Arguments {
     #[arg(short, long, allow_hyphen_values = true)]
     epsilon: Epsilon,
     /// The rule, which decides whether epsilon protects a sentence or the whole text.
-    #[arg(short, long, value_enum, default_value_t = MethodArg::WholeText)]
-    rule: MethodArg,
+    #[arg(short, long, default_value = "whole-text", value_parser = named(&RULES))]
+    rule: Method,
     #[command(flatten)]
     spending: LedgerArgs,
     #[command(flatten)]
@@ -55,47 +50,38 @@ pub(crate) struct Arguments {
     out: PathBuf,
 }
 
-#[derive(Clone, Copy, ValueEnum)]
-enum MethodArg {
-    /// Protects the whole text: draws its best candidate or any other.
-    WholeText,
-    /// Protects the whole text: draws a point that its best candidate prefers, or any other. A
-    /// release names no candidate. With many candidates, estimates err less than by whole-text.
-    Projective,
-    /// Protects each sentence, and the whole text far less. For long texts.
-    PermuteAndFlip,
-    /// Protects each sentence by the exponential mechanism, which costs less in daily use with a
-    /// delta: see `plan budget`.
-    Exponential,
-}
-
-impl From<MethodArg> for Method {
-    fn from(rule: MethodArg) -> Self {
-        match rule {
-            MethodArg::WholeText => Self::WholeText,
-            MethodArg::Projective => Self::Projective,
-            MethodArg::PermuteAndFlip => Self::Sentence(Rule::PermuteAndFlip),
-            MethodArg::Exponential => Self::Sentence(Rule::Exponential),
-        }
-    }
-}
+const RULES: [(&str, &str, Method); 4] = [
+    (
+        "whole-text",
+        "Protects the whole text: draws its best candidate or any other",
+        Method::WholeText,
+    ),
+    (
+        "projective",
+        "Protects the whole text: draws a point that its best candidate prefers, or any other. A \
+         release names no candidate. With many candidates, estimates err less than by whole-text",
+        Method::Projective,
+    ),
+    (
+        "permute-and-flip",
+        "Protects each sentence, and the whole text far less. For long texts",
+        Method::Sentence(Rule::PermuteAndFlip),
+    ),
+    (
+        "exponential",
+        "Protects each sentence by the exponential mechanism, which costs less in daily use with a \
+         delta: see `plan budget`",
+        Method::Sentence(Rule::Exponential),
+    ),
+];
 
 impl Arguments {
-    fn paths(&self) -> Paths {
+    pub(crate) fn run(&self) -> Result<ExitCode> {
         let paths = self.input.paths(&self.out).input("--pack", &self.pack);
-        self.spending.paths(self.encoder.paths(paths))
-    }
-
-    /// Refuses options that do not go together.
-    fn check(&self) -> Result<()> {
+        self.spending.paths(self.encoder.paths(paths)).check()?;
         self.input.texts(&self.texts).check_fields(&self.keep)?;
         self.spending
-            .check(&self.input, &self.out, Cost::from(self.epsilon))
-    }
-
-    pub(crate) fn run(&self) -> Result<ExitCode> {
-        self.paths().check()?;
-        self.check()?;
+            .check(&self.input, &self.out, Cost::from(self.epsilon))?;
         quietly(|| self.release())
     }
 
@@ -104,7 +90,7 @@ impl Arguments {
         let opened = self.encoder.open_for(&pack)?;
         document::check_encoder(&pack, opened.encoder.as_ref())?;
         let empty = document::empty(&pack)?;
-        let method = Method::from(self.rule);
+        let method = self.rule;
         if method.is_whole_text() {
             // Before anything is spent.
             empty.check_whole_text().map_err(|problem| {
@@ -112,40 +98,34 @@ impl Arguments {
                 Error::from(problem)
             })?;
         }
-        if !is_stream(&self.out) {
-            AtomicFile::check(&self.out)?;
-        }
+        Output::check(&self.out)?;
         let input = self.input.texts(&self.texts);
+        let mut run = input
+            .run_of("privatize")?
+            .with(pack.digest())
+            .with(self.epsilon.micro().to_le_bytes())
+            .with(format!("{method:?}"));
+        for field in &self.keep {
+            run = run.with("keep").with(field);
+        }
         let run = ReleaseRun {
             input: &input,
             keep: &self.keep,
             out: &self.out,
-            paid: self.paid_run(&pack, &input)?,
+            paid: self.spending.open(method.unit(), run)?,
             releaser: Documents {
                 encoder: PrivateEncoder::new(opened.encoder.as_ref()),
                 pack: &pack,
-                epsilon: self.epsilon,
                 method,
             },
+            unit: method.unit(),
+            epsilon: self.epsilon,
+            cost: self.epsilon.into(),
         };
         run.release(|| {
             note!("{}", promise(&pack, &empty, method, self.epsilon));
             Ok(())
         })
-    }
-
-    /// The identity of this run and its ledger, if it has one.
-    fn paid_run(&self, pack: &Pack<'_>, input: &Private<'_>) -> Result<Option<(Run, LedgerFile)>> {
-        let rule = Method::from(self.rule);
-        let mut run = input
-            .run_of("privatize")?
-            .with(pack.digest())
-            .with(self.epsilon.micro().to_le_bytes())
-            .with(format!("{rule:?}"));
-        for field in &self.keep {
-            run = run.with("keep").with(field);
-        }
-        self.spending.open(rule.unit(), run)
     }
 }
 
@@ -165,15 +145,13 @@ fn promise(
             "rule: by sentence. Promised: {served} for one sentence exchanged for another, {} for the whole text",
             document.whole_text_epsilon(epsilon, rule)
         ),
-        Method::WholeText => {
-            format!(
-                "rule: whole text. Promised: {served} for the whole text exchanged for any other"
-            )
-        }
-        Method::Projective => {
-            format!(
-                "rule: projective. Promised: {served} for the whole text exchanged for any other"
-            )
+        Method::WholeText | Method::Projective => {
+            let rule = if method == Method::WholeText {
+                "whole text"
+            } else {
+                "projective"
+            };
+            format!("rule: {rule}. Promised: {served} for the whole text exchanged for any other")
         }
     };
     if served.0 < epsilon.micro().into() {
@@ -188,20 +166,11 @@ fn promise(
 struct Documents<'a> {
     encoder: PrivateEncoder<'a>,
     pack: &'a Pack<'a>,
-    epsilon: Epsilon,
     method: Method,
 }
 
 impl<'a> Releaser for Documents<'a> {
     type State = HostDocument<'a>;
-
-    fn unit(&self) -> Unit {
-        self.method.unit()
-    }
-
-    fn epsilon(&self) -> Epsilon {
-        self.epsilon
-    }
 
     fn start(&self) -> Result<Self::State> {
         document::empty(self.pack)

@@ -280,10 +280,7 @@ pub(crate) struct LedgerArgs {
 
 impl LedgerArgs {
     pub(crate) fn paths(&self, paths: Paths) -> Paths {
-        match &self.ledger {
-            None => paths,
-            Some(ledger) => paths.output("--ledger", ledger),
-        }
+        paths.outputs("--ledger", &self.ledger)
     }
 
     /// Refuses what does not go with a ledger, and a budget that is too small for one document.
@@ -341,11 +338,6 @@ impl<'a> Checked<'a> {
         bodies(corpus.take(most), self.private.messages)
     }
 
-    /// The number of documents.
-    pub(crate) fn total(&self) -> usize {
-        self.total
-    }
-
     /// The documents after the first ones.
     pub(crate) fn after(
         self,
@@ -371,15 +363,6 @@ pub(crate) trait Releaser: Sync {
 
     /// The columns of a table of releases, beside those of the input.
     const KINDS: Kinds = &RELEASE;
-
-    fn unit(&self) -> Unit;
-
-    fn epsilon(&self) -> Epsilon;
-
-    /// The cost of a document.
-    fn cost(&self) -> Cost {
-        self.epsilon().into()
-    }
 
     fn start(&self) -> Result<Self::State>;
 
@@ -408,31 +391,89 @@ pub(crate) struct ReleaseRun<'a, R> {
     /// The identity of the run and its ledger, if it has one.
     pub(crate) paid: Option<(Run, LedgerFile)>,
     pub(crate) releaser: R,
+    pub(crate) unit: Unit,
+    pub(crate) epsilon: Epsilon,
+    /// The cost of a document.
+    pub(crate) cost: Cost,
 }
 
 impl<R: Releaser> ReleaseRun<'_, R> {
     /// Releases all documents, after `promise` is printed.
-    pub(crate) fn release(self, promise: impl FnOnce() -> Result<()>) -> Result<ExitCode> {
-        let (run, ledger) = self.paid.unzip();
+    pub(crate) fn release(mut self, promise: impl FnOnce() -> Result<()>) -> Result<ExitCode> {
+        let (run, mut ledger) = self.paid.take().unzip();
         let checked = self.input.check(self.keep)?;
-        let total = checked.total();
-        let lines = ReleaseLines::start(self.out, R::KINDS, run.as_ref(), total)?;
-        let released = lines.kept();
-        let mut releasing = Releasing {
-            releaser: self.releaser,
-            lines,
-            released,
-            rate: Rate::start(),
-        };
+        let total = checked.total;
+        let mut lines = ReleaseLines::start(self.out, R::KINDS, run.as_ref(), total)?;
+        // Documents, by this run and those before.
+        let mut released = lines.kept();
+        let mut rate = Rate::start();
         let progress = Progress::new("releasing documents", (total - released) as u64);
         promise()?;
-        let done = releasing.all(ledger, checked.after(released)?, &progress);
+        let documents = checked.after(released)?;
+        let mut push = |line: &str| -> Result<()> {
+            lines.push(line)?;
+            released += 1;
+            progress.advance(1);
+            // The number of sentences is private.
+            rate.count(1, 0);
+            Ok(())
+        };
+        let done = thread::scope(|scope| {
+            let (read, batches_read) = sync_channel(AHEAD);
+            // Ends early where releasing has failed, and nobody takes what is read.
+            scope.spawn(move || batches(documents).try_for_each(|batch| read.send(batch)));
+            for batch in batches_read {
+                match &mut ledger {
+                    Some(ledger) => self.recorded(ledger, &batch?, &mut push)?,
+                    None => self
+                        .unrecorded(&batch?)?
+                        .iter()
+                        .try_for_each(|line| push(line))?,
+                }
+            }
+            Ok(())
+        });
         drop(progress);
-        let status = releasing.lines.end(done, releasing.released, total)?;
+        let status = lines.end(done, released, total)?;
         if status == ExitCode::SUCCESS {
-            releasing.rate.report("released");
+            rate.report("released");
         }
         Ok(status)
+    }
+
+    /// Makes the releases that a ledger pays for, each after it is paid.
+    fn recorded(
+        &self,
+        ledger: &mut LedgerFile,
+        batch: &[CorpusDocument],
+        push: &mut impl FnMut(&str) -> Result<()>,
+    ) -> Result<()> {
+        let mut state = self.releaser.start()?;
+        for source in batch {
+            let grant = ledger.spend(self.cost, utc_day())?;
+            push(&line(&self.releaser, &mut state, source, grant)?)?;
+        }
+        Ok(())
+    }
+
+    /// Releases that no ledger pays for, made on all cores.
+    fn unrecorded(&self, batch: &[CorpusDocument]) -> Result<Vec<String>> {
+        let (releaser, unit, epsilon) = (&self.releaser, self.unit, self.epsilon);
+        let part = |part: &[CorpusDocument]| {
+            let mut state = releaser.start()?;
+            let release = |source| {
+                line(
+                    releaser,
+                    &mut state,
+                    source,
+                    Grant::unrecorded(unit, epsilon),
+                )
+            };
+            part.iter().map(release).collect::<Result<Vec<String>>>()
+        };
+        let size = batch.len().div_ceil(PARTS * rayon::current_num_threads());
+        let parts = batch.par_chunks(size.max(1)).map(part);
+        Ok(parts.collect::<Result<Vec<_>>>()?.concat())
     }
 }
 
@@ -441,79 +482,6 @@ const AHEAD: usize = 2;
 
 /// Parts of a batch for each thread, so that none waits long for another.
 const PARTS: usize = 4;
-
-struct Releasing<R> {
-    releaser: R,
-    lines: ReleaseLines,
-    /// Documents, by this run and those before.
-    released: usize,
-    rate: Rate,
-}
-
-impl<R: Releaser> Releasing<R> {
-    fn all(
-        &mut self,
-        mut ledger: Option<LedgerFile>,
-        documents: impl Iterator<Item = Result<CorpusDocument>> + Send,
-        progress: &Progress,
-    ) -> Result<()> {
-        thread::scope(|scope| {
-            let (read, batches_read) = sync_channel(AHEAD);
-            // Ends early where releasing has failed, and nobody takes what is read.
-            scope.spawn(move || batches(documents).try_for_each(|batch| read.send(batch)));
-            for batch in batches_read {
-                self.batch(ledger.as_mut(), &batch?, progress)?;
-            }
-            Ok(())
-        })
-    }
-
-    fn batch(
-        &mut self,
-        ledger: Option<&mut LedgerFile>,
-        batch: &[CorpusDocument],
-        progress: &Progress,
-    ) -> Result<()> {
-        let Some(ledger) = ledger else {
-            for line in self.unrecorded(batch)? {
-                self.push(&line, progress)?;
-            }
-            return Ok(());
-        };
-        let mut state = self.releaser.start()?;
-        for source in batch {
-            let grant = ledger.spend(self.releaser.cost(), utc_day())?;
-            let line = line(&self.releaser, &mut state, source, grant)?;
-            self.push(&line, progress)?;
-        }
-        Ok(())
-    }
-
-    /// Releases that no ledger pays for, made on all cores.
-    fn unrecorded(&self, batch: &[CorpusDocument]) -> Result<Vec<String>> {
-        let releaser = &self.releaser;
-        let part = |part: &[CorpusDocument]| {
-            let mut state = releaser.start()?;
-            let release = |source| {
-                let grant = Grant::unrecorded(releaser.unit(), releaser.epsilon());
-                line(releaser, &mut state, source, grant)
-            };
-            part.iter().map(release).collect::<Result<Vec<String>>>()
-        };
-        let size = batch.len().div_ceil(PARTS * rayon::current_num_threads());
-        let parts = batch.par_chunks(size.max(1)).map(part);
-        Ok(parts.collect::<Result<Vec<_>>>()?.concat())
-    }
-
-    fn push(&mut self, line: &str, progress: &Progress) -> Result<()> {
-        self.lines.push(line)?;
-        self.released += 1;
-        progress.advance(1);
-        // The number of sentences is private.
-        self.rate.count(1, 0);
-        Ok(())
-    }
-}
 
 /// The line of a release.
 fn line<R: Releaser>(
@@ -602,62 +570,44 @@ impl ReleaseLines {
     pub(crate) fn end(self, done: Result<()>, released: usize, total: usize) -> Result<ExitCode> {
         match done {
             Ok(()) => {
-                self.commit()?;
+                match self {
+                    Self::Paid(paid) => paid.commit(),
+                    Self::Free(mut out) => out.settle().and_then(|()| out.commit()),
+                }?;
                 Ok(ExitCode::SUCCESS)
             }
             Err(error) if is_used_up(&error) => {
                 note!("error: {error}");
-                self.used_up(released, total)?;
+                if let Self::Paid(mut paid) = self
+                    && released > 0
+                {
+                    paid.publish(released)?;
+                    note!(
+                        "{released} of {total} documents are released; they are in `{}`. The same command goes on with the \
+                         others once the ledger has a new day (UTC); keep `{}` for it",
+                        paid.out.display(),
+                        paid.lines.waiting_at().display()
+                    );
+                } else {
+                    note!(
+                        "none of {total} documents is released; the same command releases them once the ledger has a new day \
+                         (UTC)"
+                    );
+                }
                 Ok(ExitCode::from(USED_UP))
             }
             Err(error) => {
-                self.say_where(released, total);
+                if let Self::Paid(paid) = self
+                    && released > 0
+                {
+                    note!(
+                        "{released} of {total} documents are released; they are in `{}`, and the same command goes on with the \
+                         others",
+                        paid.lines.waiting_at().display()
+                    );
+                }
                 Err(error)
             }
-        }
-    }
-
-    /// Publishes the lines that were paid for, and reports where.
-    fn used_up(self, released: usize, total: usize) -> Result<()> {
-        if let Self::Paid(mut paid) = self
-            && released > 0
-        {
-            paid.publish(released)?;
-            note!(
-                "{released} of {total} documents are released; they are in `{}`. The same command goes on with the \
-                 others once the ledger has a new day (UTC); keep `{}` for it",
-                paid.out.display(),
-                paid.lines.waiting_at().display()
-            );
-        } else {
-            note!(
-                "none of {total} documents is released; the same command releases them once the ledger has a new day \
-                 (UTC)"
-            );
-        }
-        Ok(())
-    }
-
-    fn commit(self) -> Result<()> {
-        match self {
-            Self::Paid(paid) => paid.commit(),
-            Self::Free(mut out) => {
-                out.settle()?;
-                out.commit()
-            }
-        }
-    }
-
-    /// Reports where the lines are that were paid for before something went wrong.
-    fn say_where(&self, released: usize, total: usize) {
-        if let Self::Paid(paid) = self
-            && released > 0
-        {
-            note!(
-                "{released} of {total} documents are released; they are in `{}`, and the same command goes on with the \
-                 others",
-                paid.lines.waiting_at().display()
-            );
         }
     }
 }

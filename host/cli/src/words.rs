@@ -8,7 +8,6 @@ use clap::builder::TypedValueParser;
 use clap::{Args, ValueEnum};
 use undertone::corpus::CorpusDocument;
 use undertone::error::{Error, Result};
-use undertone::files::atomic::AtomicFile;
 use undertone::release::words;
 use undertone::text::{WordFilter, read_word_list};
 use undertone_core::epsilon::Epsilon;
@@ -20,8 +19,8 @@ use undertone_core::words::{MAX_BAG_SIZE, Vocabulary, WordMechanism};
 use undertone_tables::Kind;
 
 use crate::args::{RULES, StopArgs, TextArgs, named};
-use crate::files::{json, print, read_pack};
-use crate::paths::{Paths, is_stream};
+use crate::files::{Output, json, print, read_pack};
+use crate::paths::is_stream;
 use crate::releases::{LedgerArgs, PrivateArgs, ReleaseRun, Releaser, field, quietly};
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -120,14 +119,10 @@ impl Arguments {
         Ok(filter)
     }
 
-    fn paths(&self) -> Paths {
-        let paths = self.input.paths(&self.out).input("--pack", &self.pack);
-        let paths = self.spending.paths(paths);
-        self.stop.paths(paths).inputs("--only-words", &self.keep)
-    }
-
     pub(crate) fn run(&self) -> Result<ExitCode> {
-        self.paths().check()?;
+        let paths = self.input.paths(&self.out).input("--pack", &self.pack);
+        let paths = self.stop.paths(self.spending.paths(paths));
+        paths.inputs("--only-words", &self.keep).check()?;
         self.input.texts(&self.texts).check_fields(&[])?;
         self.spending
             .check(&self.input, &self.out, Cost::bag(self.epsilon, self.words))?;
@@ -151,9 +146,7 @@ impl Arguments {
             None => run,
             Some(list) => run.with("keep").with_words(list),
         };
-        if !is_stream(&self.out) {
-            AtomicFile::check(&self.out)?;
-        }
+        Output::check(&self.out)?;
         let run = ReleaseRun {
             input: &input,
             keep: &[],
@@ -163,9 +156,11 @@ impl Arguments {
                 vocabulary: &vocabulary,
                 filter: &filter,
                 mechanism,
-                epsilon: self.epsilon,
                 words: self.words,
             },
+            unit: Unit::Word,
+            epsilon: self.epsilon,
+            cost: Cost::bag(self.epsilon, self.words),
         };
         run.release(|| {
             let (text, warning) =
@@ -188,7 +183,6 @@ struct Bags<'a> {
     vocabulary: &'a Vocabulary<'a>,
     filter: &'a WordFilter,
     mechanism: WordMechanism,
-    epsilon: Epsilon,
     words: NonZero<u16>,
 }
 
@@ -197,18 +191,6 @@ impl Releaser for Bags<'_> {
 
     const KINDS: &'static [(&'static str, Kind)] =
         &[("release", Kind::Text), ("words", Kind::Texts)];
-
-    fn unit(&self) -> Unit {
-        Unit::Word
-    }
-
-    fn epsilon(&self) -> Epsilon {
-        self.epsilon
-    }
-
-    fn cost(&self) -> Cost {
-        Cost::bag(self.epsilon, self.words)
-    }
 
     fn start(&self) -> Result<()> {
         Ok(())
