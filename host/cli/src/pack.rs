@@ -161,82 +161,54 @@ impl Arguments {
             .inputs("--lexicon", &self.lexicon)
             .inputs("--heads-from", &self.heads_from)
             .inputs("--recoder-from", &self.recoder_from)
-            .output("--out", &self.out)
-            .output("--out", &pack::candidates_beside(&self.out))
+            .outputs("--out", [&self.out, &pack::candidates_beside(&self.out)])
     }
 
     /// Refuses options that the selector has no use for.
     fn check(&self) -> Result<()> {
-        let only = |option, of, given: bool| {
-            if given {
+        let (by_scores, by_depth) = ("--selector scores", "--selector depth");
+        let heads = self.heads != HeadsArg::Best;
+        let skips = self.unlabelled == UnlabelledArg::Skip;
+        let known = self.nothing_known.is_some();
+        // An option, what it is for, and whether it is given for something else.
+        let wrong = match self.selector {
+            SelectorArg::Scores => {
+                let from = self.heads_from.is_some();
+                let (fitted, judged) = ("heads that are fitted here", "heads that are judged here");
+                let judges = !from && self.heads != HeadsArg::Vectors;
+                [
+                    ("--depth-candidates", by_depth, self.candidates.is_some()),
+                    ("--directions", by_depth, self.directions.is_some()),
+                    ("--min-sentences", by_depth, self.min_sentences.is_some()),
+                    ("--recoder-from", by_depth, self.recoder_from.is_some()),
+                    ("--heads", fitted, from && heads),
+                    ("--size", fitted, from && self.size.is_some()),
+                    ("--nothing-known", judged, known && !judges),
+                ]
+            }
+            SelectorArg::Depth => [
+                ("--clusters", by_scores, self.clusters.is_some()),
+                ("--size", by_scores, self.size.is_some()),
+                ("--heads", by_scores, heads),
+                ("--nothing-known", by_scores, known),
+                ("--lexicon", by_scores, self.lexicon.is_some()),
+                ("--unlabelled skip", by_scores, skips),
+                ("--heads-from", by_scores, self.heads_from.is_some()),
+            ],
+        };
+        let labels = "labels as candidates";
+        let clustered = (
+            "--unlabelled skip",
+            labels,
+            skips && self.clusters.is_some(),
+        );
+        let mut all = wrong.into_iter().chain([clustered]);
+        all.find(|(_, _, is_wrong)| *is_wrong)
+            .map_or(Ok(()), |(option, of, _)| {
                 Err(Error::argument(format!(
                     "{option} is for {of}; leave one of the two out"
                 )))
-            } else {
-                Ok(())
-            }
-        };
-        let chosen = self.heads != HeadsArg::Best;
-        match self.selector {
-            SelectorArg::Scores => {
-                only(
-                    "--depth-candidates",
-                    "--selector depth",
-                    self.candidates.is_some(),
-                )?;
-                only(
-                    "--directions",
-                    "--selector depth",
-                    self.directions.is_some(),
-                )?;
-                only(
-                    "--min-sentences",
-                    "--selector depth",
-                    self.min_sentences.is_some(),
-                )?;
-                only(
-                    "--recoder-from",
-                    "--selector depth",
-                    self.recoder_from.is_some(),
-                )?;
-                let given = self.heads_from.is_some();
-                only("--heads", "heads that are fitted here", given && chosen)?;
-                only(
-                    "--size",
-                    "heads that are fitted here",
-                    given && self.size.is_some(),
-                )?;
-                only(
-                    "--nothing-known",
-                    "heads that are judged here",
-                    self.nothing_known.is_some() && (given || self.heads == HeadsArg::Vectors),
-                )?;
-            }
-            SelectorArg::Depth => {
-                only("--clusters", "--selector scores", self.clusters.is_some())?;
-                only("--size", "--selector scores", self.size.is_some())?;
-                only("--heads", "--selector scores", chosen)?;
-                only(
-                    "--nothing-known",
-                    "--selector scores",
-                    self.nothing_known.is_some(),
-                )?;
-                only("--lexicon", "--selector scores", self.lexicon.is_some())?;
-                let skips = self.unlabelled == UnlabelledArg::Skip;
-                only("--unlabelled skip", "--selector scores", skips)?;
-                only(
-                    "--heads-from",
-                    "--selector scores",
-                    self.heads_from.is_some(),
-                )?;
-            }
-        }
-        let skips = self.unlabelled == UnlabelledArg::Skip;
-        only(
-            "--unlabelled skip",
-            "labels as candidates",
-            skips && self.clusters.is_some(),
-        )
+            })
     }
 
     fn scores<'a>(&self, fit: Fit<'a>) -> Selector<'a> {
