@@ -21,7 +21,7 @@ use undertone_tables::Kind;
 use crate::args::whole;
 use crate::files::{Output, json, read_form};
 use crate::paths::{Paths, is_stream};
-use crate::posteriors::{ADDED_TO_ANSWERS, COLUMNS_OF_ANSWERS, Estimates, KnownForm};
+use crate::posteriors::{COLUMNS_OF_ANSWERS, Estimates, KnownForm};
 use crate::progress::{Rate, note_rejects, place_of_rejects};
 
 #[derive(Args)]
@@ -75,18 +75,6 @@ pub(crate) struct Arguments {
     #[arg(long)]
     embedding: bool,
 }
-
-/// The fields that decoding adds.
-const ADDED: [&str; 8] = [
-    "epsilon",
-    "unit",
-    "pack",
-    "candidate",
-    "name",
-    "label",
-    "excerpt",
-    "embedding",
-];
 
 /// The candidates of a pack.
 struct Known {
@@ -156,11 +144,12 @@ impl Packs {
         })
     }
 
-    /// Adds the fields of the line, renamed if decoding adds a field of the name.
-    fn push_fields(line: &ReleaseLine<'_>, added: &[&str], out: &mut Vec<u8>) {
+    /// Adds the fields of the line, renamed if decoding adds a field of the name, which is a column
+    /// after that of the release.
+    fn push_fields(line: &ReleaseLine<'_>, columns: &[(&str, Kind)], out: &mut Vec<u8>) {
         for (name, value) in &line.fields.0 {
             let text = name.text();
-            if added.contains(&&*text) {
+            if columns[1..].iter().any(|(added, _)| *added == text) {
                 push_json(out, &free_name(&text, line));
             } else {
                 out.extend_from_slice(name.as_written().as_bytes());
@@ -178,7 +167,7 @@ impl Packs {
             let mut members = Vec::new();
             form.decode(release, self.top, &mut members)?;
             out.push(b'{');
-            Self::push_fields(line, &ADDED_TO_ANSWERS, out);
+            Self::push_fields(line, &COLUMNS_OF_ANSWERS, out);
             out.extend_from_slice(&members);
             out.extend_from_slice(b"}\n");
             return Ok(());
@@ -191,7 +180,7 @@ impl Packs {
         let found = pack.candidates.decode(release);
         let found = found.map_err(|_| BadLine::NoSuchCandidate)?;
         out.push(b'{');
-        Self::push_fields(line, &ADDED, out);
+        Self::push_fields(line, &COLUMNS, out);
         let (epsilon, id, candidate) = (release.epsilon(), &pack.id, release.number());
         let unit = match release.mechanism().unit() {
             Unit::WholeText => "whole text",
@@ -404,7 +393,7 @@ impl Read for Waiting {
 }
 
 /// The columns of a table, where their kinds do not depend on the rows.
-const COLUMNS: [(&str, Kind); 8] = [
+const COLUMNS: [(&str, Kind); 9] = [
     ("release", Kind::Release),
     ("epsilon", Kind::Epsilon),
     ("pack", Kind::Text),
@@ -413,13 +402,16 @@ const COLUMNS: [(&str, Kind); 8] = [
     ("name", Kind::Text),
     ("label", Kind::Text),
     ("excerpt", Kind::Text),
+    EMBEDDING,
 ];
+
+const EMBEDDING: (&str, Kind) = ("embedding", Kind::Singles);
 
 impl Arguments {
     fn output(&self) -> Result<Output> {
         let mut kinds = Vec::new();
         if !self.candidates.is_empty() {
-            kinds.extend(COLUMNS);
+            kinds.extend(&COLUMNS[..COLUMNS.len() - 1]);
         }
         if !self.form.is_empty() {
             let is_new = |(name, _): &(&str, Kind)| kinds.iter().all(|(own, _)| own != name);
@@ -427,22 +419,19 @@ impl Arguments {
             kinds.extend(of_answers.collect::<Vec<_>>());
         }
         if self.embedding {
-            kinds.push(("embedding", Kind::Singles));
+            kinds.push(EMBEDDING);
         }
         Output::create(&self.out, &kinds)
     }
 
     fn paths(&self) -> Paths {
-        let paths = Paths::default()
+        Paths::default()
             .inputs("--candidates", &self.candidates)
             .inputs("--form", &self.form)
             .inputs("--shares", &self.shares)
             .stream_input("--in", &self.input)
-            .stream_output("--out", &self.out);
-        match &self.rejected {
-            None => paths,
-            Some(path) => paths.output("--rejected", path),
-        }
+            .stream_output("--out", &self.out)
+            .outputs("--rejected", &self.rejected)
     }
 
     pub(crate) fn run(&self) -> Result<()> {

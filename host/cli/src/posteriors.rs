@@ -13,19 +13,7 @@ use undertone_tables::Kind;
 
 use crate::files::{json, read_bytes};
 
-/// The fields that decoding adds to answers.
-pub(crate) const ADDED_TO_ANSWERS: [&str; 8] = [
-    "epsilon",
-    "pack",
-    "unit",
-    "attributes",
-    "answer",
-    "probability",
-    "posterior",
-    "shares",
-];
-
-/// The columns of a table of answers.
+/// The columns of a table of answers: the release, and the fields that decoding adds.
 pub(crate) const COLUMNS_OF_ANSWERS: [(&str, Kind); 9] = [
     ("release", Kind::Release),
     ("epsilon", Kind::Epsilon),
