@@ -50,8 +50,7 @@ fn of_question(argument: Arg) -> Arg {
 
 /// Texts, and the pack under which they are released.
 pub(crate) struct Question {
-    path: PathBuf,
-    texts: TextArgs,
+    corpus: CorpusArgs,
     pack: Pack<'static>,
     encoder: OpenEncoder,
     /// How many texts each label has.
@@ -60,11 +59,10 @@ pub(crate) struct Question {
 
 impl QuestionArgs {
     pub(crate) fn paths(&self, paths: Paths) -> Paths {
-        let paths = paths.inputs("--pack", &self.pack);
-        let paths = match &self.question {
-            None => paths,
-            Some(path) => paths.reread("--corpus", path),
-        };
+        let texts = self.question.iter();
+        let paths = texts.fold(paths.inputs("--pack", &self.pack), |all, path| {
+            all.reread("--corpus", path)
+        });
         self.encoder.paths(paths)
     }
 
@@ -88,15 +86,19 @@ impl QuestionArgs {
         }
         let encoder = self.encoder.open_for(&pack)?;
         document::check_encoder(&pack, encoder.encoder.as_ref())?;
-        let mut question = Question {
-            path: path.clone(),
+        let corpus = CorpusArgs {
+            corpus: path.clone(),
+            limit: None,
+            first_sentences: None,
             texts: self.texts.clone(),
+        };
+        let labels = count_labels(&corpus, &pack)?;
+        Ok(Some(Question {
+            corpus,
             pack,
             encoder,
-            labels: BTreeMap::new(),
-        };
-        question.read()?;
-        Ok(Some(question))
+            labels,
+        }))
     }
 }
 
@@ -105,52 +107,44 @@ impl Question {
         self.pack.id()
     }
 
-    fn corpus(&self, first_sentences: Option<u16>) -> CorpusArgs {
-        CorpusArgs {
-            corpus: self.path.clone(),
-            limit: None,
-            first_sentences,
-            texts: self.texts.clone(),
-        }
-    }
-
-    /// Counts the texts of each label.
-    fn read(&mut self) -> Result<()> {
-        let corpus = self.corpus(None);
-        for document in corpus.documents()? {
-            if let Some(label) = document?.label {
-                *self.labels.entry(label).or_insert(0) += 1;
-            }
-        }
-        if self.labels.len() < 2 {
-            return Err(refused(format!(
-                "`{}` has texts of {} labels; a question takes texts of at least 2",
-                self.path.display(),
-                self.labels.len()
-            )));
-        }
-        let (unlabelled, line) = corpus.unlabelled()?;
-        if unlabelled > 0 {
-            note!(
-                "{unlabelled} texts of the question have no label, the first in line {line}: they do not count"
-            );
-        }
-        let all: usize = self.labels.values().sum();
-        let most = Calibration::most_texts(self.pack.candidate_count() as usize);
-        if all > most {
-            let taken: usize = self.labels.values().map(|own| own * most / all).sum();
-            note!(
-                "the question takes {taken} of its {all} texts: more do not make it more precise"
-            );
-        }
-        Ok(())
-    }
-
     /// The outcomes of devices for these texts, or for the first sentences of each.
     pub(crate) fn calibration(&self, first_sentences: Option<u16>) -> Result<Calibration> {
-        let corpus = self.corpus(first_sentences);
+        let corpus = CorpusArgs {
+            first_sentences,
+            ..self.corpus.clone()
+        };
         let encoding = Encoding::new(self.encoder.encoder.as_ref());
         let mut encoded = corpus.encoded(encoding, |document| document.label.is_some());
         Calibration::of_corpus(&self.pack, &self.labels, &mut encoded)
     }
+}
+
+/// Counts the texts of each label.
+fn count_labels(corpus: &CorpusArgs, pack: &Pack<'_>) -> Result<BTreeMap<String, usize>> {
+    let mut labels = BTreeMap::new();
+    for document in corpus.documents()? {
+        if let Some(label) = document?.label {
+            *labels.entry(label).or_insert(0) += 1;
+        }
+    }
+    if labels.len() < 2 {
+        return Err(refused(format!(
+            "`{}` has texts of {} labels; a question takes texts of at least 2",
+            corpus.corpus.display(),
+            labels.len()
+        )));
+    }
+    let (unlabelled, line) = corpus.unlabelled()?;
+    if unlabelled > 0 {
+        note!(
+            "{unlabelled} texts of the question have no label, the first in line {line}: they do not count"
+        );
+    }
+    let all: usize = labels.values().sum();
+    let most = Calibration::most_texts(pack.candidate_count() as usize);
+    if all > most {
+        let taken: usize = labels.values().map(|own| own * most / all).sum();
+        note!("the question takes {taken} of its {all} texts: more do not make it more precise");
+    }
+    Ok(labels)
 }
