@@ -56,7 +56,7 @@ fn bad_lines_are_set_aside_and_the_others_decoded() {
     let long = format!("{{\"id\": \"{long}\", \"release\": \"00\"}}");
     let short = first.replace(hexadecimal, &hexadecimal[..40]);
     let bad: [&[u8]; 9] = [
-        first[..first.len() - 9].as_bytes(),
+        &first.as_bytes()[..first.len() - 9],
         b"\xff\xfe",
         long.as_bytes(),
         b"{\"id\": 4}",
