@@ -50,16 +50,12 @@ fn candidates_are_listed_and_releases_drawn_anew() {
     let folder = prepared();
     let described = folder.succeed("inspect a.pack");
     // The lexicon travels in the pack.
-    contains(
-        &described,
-        &["scores      3 candidates, 0..=8 a sentence", "words"],
-    );
+    let parts = ["scores      3 candidates, 0..=8 a sentence", "words"];
+    contains(&described, &parts);
 
     let listed = folder.succeed(format!("candidates {CANDIDATES}"));
-    let listed: Vec<Vec<&str>> = listed
-        .lines()
-        .map(|line| line.split('\t').collect())
-        .collect();
+    let listed = listed.lines().map(|line| line.split('\t').collect());
+    let listed: Vec<Vec<&str>> = listed.collect();
     assert!(listed[0][0].starts_with("# pack ") && listed[0][0].len() == 23);
     for (index, candidate) in listed[1..].iter().enumerate() {
         assert_eq!(candidate[..2], [index.to_string(), index.to_string()]);
@@ -287,10 +283,8 @@ fn wrong_encoders_are_refused_by_name() {
 #[test]
 fn labels_in_a_field_of_nearly_the_default_name_are_an_error() {
     let folder = prepared();
-    let lines = folder
-        .text("public.jsonl")
-        .replace("\"label\"", "\"Label\"");
-    folder.write("capital.jsonl", lines);
+    let public = folder.text("public.jsonl");
+    folder.write("capital.jsonl", public.replace("\"label\"", "\"Label\""));
     folder.write("spaced.csv", "text, label\na.,b\nc.,d\n");
     for (corpus, other) in [("capital.jsonl", "`Label`"), ("spaced.csv", "` label`")] {
         for limit in ["", " --limit 1"] {
@@ -316,20 +310,16 @@ fn labels_that_cannot_be_candidates_are_refused_by_line() {
         let pack = format!("pack --corpus {corpus} --out b.pack");
         folder.refuse(&pack, &[without, "--unlabelled skip", "--clusters"]);
         let said = folder.notes(format!("{pack} --unlabelled skip"));
-        contains(
-            &said,
-            &[
-                "3 labels as candidates, out of 27 documents",
-                "3 documents without a label are left out, the first on line 3",
-            ],
-        );
+        let parts = [
+            "3 labels as candidates, out of 27 documents",
+            "3 documents without a label are left out, the first on line 3",
+        ];
+        contains(&said, &parts);
         folder.succeed(format!("{pack} --clusters 4"));
         folder.remove("b.pack");
         folder.remove("b.candidates.safetensors");
-        folder.refuse(
-            format!("keywords --corpus {corpus} --words 3 --out k"),
-            &[without],
-        );
+        let keywords = format!("keywords --corpus {corpus} --words 3 --out k");
+        folder.refuse(keywords, &[without]);
     }
     folder.write("one.tsv", "a\tSoup.\n".repeat(40));
     folder.refuse_all(
@@ -433,15 +423,9 @@ fn documents_with_one_id_are_held_out_together() {
     let right = |id_field| -> f64 {
         let pack = "pack --corpus c.jsonl --out c.pack --heads features --id-field";
         let notes = folder.notes(format!("{pack} {id_field}"));
-        let none = notes
-            .lines()
-            .find_map(|line| line.trim().strip_prefix("none"));
-        none.unwrap()
-            .split_whitespace()
-            .next()
-            .unwrap()
-            .parse()
-            .unwrap()
+        let mut lines = notes.lines().map(str::trim);
+        let none = lines.find_map(|line| line.strip_prefix("none")).unwrap();
+        none.split_whitespace().next().unwrap().parse().unwrap()
     };
     let (alone, together) = (right("id"), right("of"));
     assert!(alone > 80.0 && together < 60.0, "{alone} {together}");
@@ -459,10 +443,8 @@ fn demo_states_a_loss_below_every_epsilon() {
     ] {
         let shown = folder.succeed(text);
         let losses = shown.lines().filter_map(|line| {
-            let mut words = line
-                .trim()
-                .strip_prefix("worst privacy loss")?
-                .split_whitespace();
+            let numbers = line.trim().strip_prefix("worst privacy loss")?;
+            let mut words = numbers.split_whitespace();
             let mut number = |skipped| words.nth(skipped)?.trim_end_matches(',').parse().ok();
             Some([number(0)?, number(3)?])
         });
@@ -526,10 +508,8 @@ fn a_run_prints_what_is_served() {
         assert_eq!(asked, served != epsilon, "{notes}");
     }
     let described = folder.succeed("inspect a.pack");
-    contains(
-        &described,
-        &["33.271065 by whole-text", "27.725888 by projective"],
-    );
+    let parts = ["33.271065 by whole-text", "27.725888 by projective"];
+    contains(&described, &parts);
 }
 
 /// A pack whose table of quality rates releases by the sentence as always right, and by the whole
@@ -565,10 +545,8 @@ fn a_pack_does_not_choose_the_unit_of_privacy() {
     folder.write("hostile.pack", hostile_pack());
     contains(&folder.succeed("inspect hostile.pack"), &["100.0 |   0.0"]);
     let notes = folder.notes(privatize("hostile.pack", "3", "text.tsv", "r.jsonl"));
-    contains(
-        &notes,
-        &["Promised: 3 for the whole text exchanged for any other"],
-    );
+    let parts = ["Promised: 3 for the whole text exchanged for any other"];
+    contains(&notes, &parts);
     let release = release_in(&json(folder.text("r.jsonl")));
     assert_eq!(release.mechanism(), Mechanism::WholeText);
 }

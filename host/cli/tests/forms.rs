@@ -300,14 +300,12 @@ fn shares_and_cross_tables_are_estimated_by_slice() {
     near(&share(stars, "5")["share"], 1.0, 0.02);
     near(&share(stars, "3")["share"], -1.0, 0.02);
     let text = folder.succeed(estimate);
-    contains(
-        &text,
-        &[
-            "SHARES OF ANSWERS",
-            "language × app.mood, day 0",
-            "shares of stars: day 1, less day 0",
-        ],
-    );
+    let parts = [
+        "SHARES OF ANSWERS",
+        "language × app.mood, day 0",
+        "shares of stars: day 1, less day 0",
+    ];
+    contains(&text, &parts);
     let page = folder.text("page.html");
     // Both answers are equally frequent, so the page may have either headline.
     let headlines = [
@@ -315,15 +313,13 @@ fn shares_and_cross_tables_are_estimated_by_slice() {
         "<h1>The most frequent answer to language is ",
     ];
     assert!(headlines.iter().any(|headline| page.contains(headline)));
-    contains(
-        &page,
-        &[
-            "What people answered",
-            "language × app.mood",
-            "no answer",
-            "one of two lists of answers",
-        ],
-    );
+    let parts = [
+        "What people answered",
+        "language × app.mood",
+        "no answer",
+        "one of two lists of answers",
+    ];
+    contains(&page, &parts);
 }
 
 #[test]
@@ -401,15 +397,13 @@ fn posteriors_say_by_which_shares() {
 fn a_form_has_a_law_and_a_cost() {
     let folder = prepared();
     let text = folder.succeed("inspect form.json --epsilon 4");
-    contains(
-        &text,
-        &[
-            "attribute   language, weight 1, 3 categories: de, en, fr",
-            "pair        language × app.mood, weight 1",
-            "one release costs epsilon 4 for all answers of a person together",
-            "randomised response",
-        ],
-    );
+    let parts = [
+        "attribute   language, weight 1, 3 categories: de, en, fr",
+        "pair        language × app.mood, weight 1",
+        "one release costs epsilon 4 for all answers of a person together",
+        "randomised response",
+    ];
+    contains(&text, &parts);
     let shown = json(folder.succeed("inspect form.json --json"));
     assert_eq!(shown["form"]["attributes"][2]["name"], "app.mood");
     // The brace is where that of a safetensors file is.
@@ -447,8 +441,6 @@ fn a_form_has_a_law_and_a_cost() {
     assert!(headline.replace(',', "").ends_with(&end), "{headline}");
     // The whole name of the file, except for its kind.
     assert!(page.contains(" · form</p>"), "{page}");
-    folder.refuse(
-        "plan devices -f form.json -e 1 --shares de=1",
-        &["--shares"],
-    );
+    let parts = ["--shares"];
+    folder.refuse("plan devices -f form.json -e 1 --shares de=1", &parts);
 }
