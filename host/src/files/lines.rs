@@ -6,7 +6,7 @@ use std::io::{self, BufRead, BufReader, Cursor, Read};
 use flate2::read::MultiGzDecoder;
 
 use crate::error::LineProblem;
-use crate::files::foreign::{self, GZIP};
+use crate::files::foreign::{self, GZIP, without_mark};
 use crate::progress::Progress;
 
 /// Returns the text of a stream, decompressed if its first bytes show that it is gzipped.
@@ -82,10 +82,11 @@ impl Read for Watched {
 /// Reads lines of at most `limit` bytes without the line end, so that memory does not depend on the
 /// content of the file.
 pub(crate) struct Lines<R> {
-    reader: R,
+    pub(crate) reader: R,
     limit: usize,
     number: u64,
     position: u64,
+    /// The last line as written, or its start if it is too long.
     buffer: Vec<u8>,
 }
 
@@ -105,6 +106,11 @@ impl<R: BufRead> Lines<R> {
         self.number
     }
 
+    /// The last line as written, or its start if it is too long.
+    pub(crate) fn as_written(&self) -> &[u8] {
+        &self.buffer
+    }
+
     /// The offset after the last line read, unless its line end is missing.
     pub(crate) fn end(&self) -> Option<u64> {
         self.buffer.ends_with(b"\n").then_some(self.position)
@@ -113,34 +119,18 @@ impl<R: BufRead> Lines<R> {
     /// Returns the next line without its end, `\n` or `\r\n`, and without a byte order mark at the
     /// start of the file. `None` at the end.
     pub(crate) fn next_line(&mut self) -> Result<Option<&str>, LineProblem> {
-        let Some(line) = self.next_bytes()? else {
-            return Ok(None);
-        };
-        let text = str::from_utf8(line).map_err(|error| LineProblem::NotUtf8 {
+        let line = self.next_bytes()?.map(str::from_utf8).transpose();
+        line.map_err(|error| LineProblem::NotUtf8 {
             byte: error.valid_up_to() + 1,
-        })?;
-        Ok(Some(text))
+        })
     }
 
     /// As [`next_line`](Self::next_line), for bytes that may not be UTF-8.
     pub(crate) fn next_bytes(&mut self) -> Result<Option<&[u8]>, LineProblem> {
-        self.number += 1;
-        self.buffer.clear();
-        // Room for a byte order mark (3 bytes), "\r\n" (2), and 1 byte to notice a longer line.
-        let read = (&mut self.reader)
-            .take(self.limit as u64 + 6)
-            .read_until(b'\n', &mut self.buffer)
-            .map_err(LineProblem::Unreadable)?;
-        self.position += read as u64;
-        if read == 0 {
+        if self.read().map_err(LineProblem::Unreadable)?.is_none() {
             return Ok(None);
         }
-        let mut line = self.buffer.as_slice();
-        if self.number == 1 {
-            line = line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line);
-        }
-        line = line.strip_suffix(b"\n").unwrap_or(line);
-        line = line.strip_suffix(b"\r").unwrap_or(line);
+        let line = content(&self.buffer, self.number);
         if line.len() > self.limit {
             if line.contains(&b'\r') {
                 return Err(LineProblem::BareReturn);
@@ -149,4 +139,29 @@ impl<R: BufRead> Lines<R> {
         }
         Ok(Some(line))
     }
+
+    /// Reads the next line, or its start if it is too long. Returns whether its end was left
+    /// unread, or `None` at the end of the file.
+    pub(crate) fn read(&mut self) -> io::Result<Option<bool>> {
+        self.number += 1;
+        self.buffer.clear();
+        // Room for a byte order mark (3 bytes), "\r\n" (2), and 1 byte to notice a longer line.
+        let most = self.limit as u64 + 6;
+        let mut part = (&mut self.reader).take(most);
+        let read = part.read_until(b'\n', &mut self.buffer)? as u64;
+        self.position += read;
+        let is_cut = read == most && !self.buffer.ends_with(b"\n");
+        Ok((read > 0).then_some(is_cut))
+    }
+}
+
+/// Strips from line `number` its end, `\n` or `\r\n`, and a byte order mark at the start of the file.
+pub(crate) fn content(line: &[u8], number: u64) -> &[u8] {
+    let line = if number == 1 {
+        without_mark(line)
+    } else {
+        line
+    };
+    let line = line.strip_suffix(b"\n").unwrap_or(line);
+    line.strip_suffix(b"\r").unwrap_or(line)
 }
