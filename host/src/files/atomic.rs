@@ -49,24 +49,21 @@ impl AtomicFile {
     /// be written.
     pub fn create(path: impl AsRef<Path>) -> Result<Self> {
         let target = resolved(path.as_ref());
-        let Some(name) = target
-            .file_name()
-            .map(|name| name.to_string_lossy().into_owned())
-        else {
-            return Err(Error::output(&target, "it names no file; add a file name"));
+        let name = target.file_name().unwrap_or_default().to_string_lossy();
+        let problem = if name.is_empty() {
+            "it names no file; add a file name"
+        } else if target.is_dir() {
+            "it is a folder; add a file name"
+        } else if target.is_symlink() {
+            "it is a link of a circle of links, which leads to no file; name one"
+        } else if target.metadata().is_ok_and(|there| !there.is_file()) {
+            // Renaming over a device or a pipe would remove it.
+            "it is not a regular file; name one"
+        } else {
+            ""
         };
-        if target.is_dir() {
-            return Err(Error::output(&target, "it is a folder; add a file name"));
-        }
-        if target.is_symlink() {
-            return Err(Error::output(
-                &target,
-                "it is a link of a circle of links, which leads to no file; name one",
-            ));
-        }
-        // Renaming over a device or a pipe would remove it.
-        if target.metadata().is_ok_and(|there| !there.is_file()) {
-            return Err(Error::output(&target, "it is not a regular file; name one"));
+        if !problem.is_empty() {
+            return Err(Error::output(&target, problem));
         }
         remove_left_parts(&target, &name);
         let part = Builder::new()
@@ -118,9 +115,11 @@ impl AtomicFile {
     /// # Errors
     /// [`ErrorKind::Io`](crate::error::ErrorKind::Io). The target is then unchanged, unless only
     /// the last step, flushing its folder to the disk, failed.
-    pub fn commit(self) -> Result<()> {
-        let target = self.target.clone();
-        self.finish().map_err(Error::io("write", &target))
+    pub fn commit(mut self) -> Result<()> {
+        let written = take_mode(self.writer.get_ref(), &self.target, 0).and_then(|()| self.sync());
+        let named = written.and_then(|()| Ok(self.part.persist(&self.target)?));
+        let named = named.and_then(|()| sync_folder(&self.target));
+        named.map_err(Error::io("write", &self.target))
     }
 
     /// Writes everything to the disk without giving the file its name, so that
@@ -141,13 +140,6 @@ impl AtomicFile {
     fn sync(&mut self) -> io::Result<()> {
         self.writer.flush()?;
         self.writer.get_ref().sync_all()
-    }
-
-    fn finish(mut self) -> io::Result<()> {
-        take_mode(self.writer.get_ref(), &self.target, 0)?;
-        self.sync()?;
-        self.part.persist(&self.target)?;
-        sync_folder(&self.target)
     }
 }
 
@@ -182,13 +174,11 @@ pub(crate) fn take_mode(file: &File, target: &Path, more: u32) -> io::Result<()>
 #[cfg(unix)]
 fn set_mode(file: &File, mode: u32) -> io::Result<()> {
     use std::os::unix::fs::PermissionsExt;
-    let own = file.metadata()?.permissions().mode() & 0o777;
-    if own == mode {
-        // Some file systems have the same permissions for all files.
-        Ok(())
-    } else {
-        file.set_permissions(PermissionsExt::from_mode(mode))
+    // Some file systems have the same permissions for all files.
+    if file.metadata()?.permissions().mode() & 0o777 == mode {
+        return Ok(());
     }
+    file.set_permissions(PermissionsExt::from_mode(mode))
 }
 
 /// Other systems have no mode bits.
@@ -222,9 +212,8 @@ fn remove_left_parts(target: &Path, name: &str) {
     let prefix = format!(".{name}.");
     for entry in entries.flatten() {
         let name = entry.file_name();
-        let random = name
-            .to_str()
-            .and_then(|name| name.strip_prefix(&prefix)?.strip_suffix(PART));
+        let name = name.to_str();
+        let random = name.and_then(|name| name.strip_prefix(&prefix)?.strip_suffix(PART));
         if random.is_some_and(|it| it.len() == RANDOM && it.bytes().all(|b| b.is_ascii_alphanumeric()))
             && entry.file_type().is_ok_and(|kind| kind.is_file())
             // With read access as well: opening then returns at once even if a pipe took its place.
@@ -246,16 +235,13 @@ fn remove_left_parts(target: &Path, name: &str) {
 pub(crate) fn open_locked(path: &Path) -> Result<File> {
     for _ in 0..TRIES {
         let file = open_regular(path)?;
-        match file.try_lock() {
-            Err(TryLockError::WouldBlock) => {
-                return Err(Error::in_use(format!(
-                    "`{}` is being written by another process; wait until it is done, or \
-                     name another output",
-                    path.display()
-                )));
-            }
-            // Some file systems have no locks.
-            Ok(()) | Err(TryLockError::Error(_)) => {}
+        // Some file systems have no locks.
+        if let Err(TryLockError::WouldBlock) = file.try_lock() {
+            return Err(Error::in_use(format!(
+                "`{}` is being written by another process; wait until it is done, or name another \
+                 output",
+                path.display()
+            )));
         }
         // Between opening and locking, the process that held the lock may have renamed the file.
         if is_at(&file, path).map_err(Error::io("open", path))? {
@@ -272,52 +258,37 @@ pub(crate) fn open_locked(path: &Path) -> Result<File> {
 /// [`ErrorKind::Argument`](crate::error::ErrorKind::Argument) if something else has its name;
 /// [`ErrorKind::Io`](crate::error::ErrorKind::Io).
 pub(crate) fn open_regular(path: &Path) -> Result<File> {
+    use io::ErrorKind::{AlreadyExists, NotFound};
     for _ in 0..TRIES {
         let there = match fs::symlink_metadata(path) {
             Ok(about) if about.is_file() => true,
             Ok(_) => {
-                return Err(Error::output(
-                    path,
-                    "unfinished output or a lock is kept there, but it is not a regular file; remove it",
-                ));
+                let problem = "unfinished output or a lock is kept there, but it is not a regular file; \
+                               remove it";
+                return Err(Error::output(path, problem));
             }
-            Err(error) if error.kind() == io::ErrorKind::NotFound => false,
+            Err(error) if error.kind() == NotFound => false,
             Err(error) => return Err(Error::io("open", path)(error)),
         };
         let mut options = OpenOptions::new();
-        options.read(true).write(true);
         // A new file never follows a link that appeared in the meantime, dangling or not.
-        let opened = if there {
-            options.open(path)
-        } else {
-            options.create_new(true).open(path)
-        };
-        let file = match opened {
-            Ok(file) => file,
+        options.read(true).write(true).create_new(!there);
+        match options.open(path) {
+            // A link may have taken its place. Nothing was written yet.
+            Ok(file) if is_at(&file, path).map_err(Error::io("open", path))? => return Ok(file),
+            Ok(_) => {}
             // The file appeared or vanished in the meantime.
             Err(error)
-                if matches!(
-                    error.kind(),
-                    io::ErrorKind::AlreadyExists | io::ErrorKind::NotFound
-                ) && folder(path).is_dir() =>
-            {
-                continue;
-            }
+                if [AlreadyExists, NotFound].contains(&error.kind()) && folder(path).is_dir() => {}
             Err(error) => return Err(Error::io("open", path)(error)),
-        };
-        // A link may have taken its place. Nothing was written yet.
-        if is_at(&file, path).map_err(Error::io("open", path))? {
-            return Ok(file);
         }
     }
     Err(replaced(path))
 }
 
 fn replaced(path: &Path) -> Error {
-    Error::output(
-        path,
-        "somebody else keeps replacing it; leave it alone and run the command again",
-    )
+    let problem = "somebody else keeps replacing it; leave it alone and run the command again";
+    Error::output(path, problem)
 }
 
 /// Returns whether an open file still has this name.
@@ -409,9 +380,8 @@ pub fn described<D: DeserializeOwned>(bytes: &[u8]) -> Result<(SafeTensors<'_>, 
     let (_, header) = SafeTensors::read_metadata(bytes).map_err(|error| error.to_string())?;
     let tensors = SafeTensors::deserialize(bytes).map_err(|error| error.to_string())?;
     let metadata = header.metadata().as_ref();
-    let description = metadata
-        .and_then(|all| all.get(DESCRIPTION))
-        .ok_or(format!("it has no metadata \"{DESCRIPTION}\""))?;
+    let description = metadata.and_then(|all| all.get(DESCRIPTION));
+    let description = description.ok_or(format!("it has no metadata \"{DESCRIPTION}\""))?;
     let description = serde_json::from_str(description)
         .map_err(|error| format!("metadata \"{DESCRIPTION}\": {error}"))?;
     Ok((tensors, description))
@@ -427,16 +397,15 @@ pub fn f32s<const A: usize>(
     name: &str,
 ) -> Result<([usize; A], Vec<f32>), String> {
     let tensor = tensors.tensor(name).map_err(|error| error.to_string())?;
-    let shape = <[usize; A]>::try_from(tensor.shape())
-        .ok()
-        .filter(|shape| tensor.dtype() == Dtype::F32 && !shape.contains(&0))
-        .ok_or_else(|| {
-            format!(
-                "tensor \"{name}\" is {:?} {:?}; expected F32 with {A} axes, none of length 0",
-                tensor.dtype(),
-                tensor.shape()
-            )
-        })?;
+    let shape = <[usize; A]>::try_from(tensor.shape()).ok();
+    let shape = shape.filter(|shape| tensor.dtype() == Dtype::F32 && !shape.contains(&0));
+    let shape = shape.ok_or_else(|| {
+        format!(
+            "tensor \"{name}\" is {:?} {:?}; expected F32 with {A} axes, none of length 0",
+            tensor.dtype(),
+            tensor.shape()
+        )
+    })?;
     let numbers = tensor.data().as_chunks().0.iter();
     let numbers: Vec<f32> = numbers.map(|x| f32::from_le_bytes(*x)).collect();
     match numbers.iter().position(|x| !x.is_finite()) {
@@ -467,10 +436,9 @@ mod tests {
     use std::path::Path;
 
     fn names(folder: &Path) -> Vec<String> {
-        let mut names: Vec<_> = fs::read_dir(folder)
-            .unwrap()
-            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
-            .collect();
+        let entries = fs::read_dir(folder).unwrap();
+        let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+        let mut names: Vec<_> = names.collect();
         names.sort();
         names
     }
@@ -479,37 +447,20 @@ mod tests {
     fn target_changes_only_at_commit() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.pack");
-        fs::write(&path, "old").unwrap();
-        let mut file = AtomicFile::create(&path).unwrap();
-        file.write_all(b"new").unwrap();
-        file.flush().unwrap();
-        assert_eq!(fs::read(&path).unwrap(), b"old");
-        file.commit().unwrap();
-        assert_eq!(fs::read(&path).unwrap(), b"new");
-        assert_eq!(names(folder.path()), ["a.pack"]);
-    }
-
-    #[test]
-    fn dropping_leaves_nothing_behind() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("a.pack");
-        let mut file = AtomicFile::create(&path).unwrap();
-        file.write_all(&[7; 100_000]).unwrap();
-        assert_eq!(names(folder.path()).len(), 1);
-        drop(file);
-        assert!(names(folder.path()).is_empty());
-    }
-
-    #[test]
-    fn two_writers_of_one_target_do_not_meet() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("a.pack");
+        // Two writers of one target do not meet.
         let mut first = AtomicFile::create(&path).unwrap();
         let mut second = AtomicFile::create(&path).unwrap();
         first.write_all(b"first").unwrap();
         second.write_all(b"second").unwrap();
         second.commit().unwrap();
+        first.flush().unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"second");
         first.commit().unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"first");
+        let mut dropped = AtomicFile::create(&path).unwrap();
+        dropped.write_all(&[7; 100_000]).unwrap();
+        assert_eq!(names(folder.path()).len(), 2);
+        drop(dropped);
         assert_eq!(fs::read(&path).unwrap(), b"first");
         assert_eq!(names(folder.path()), ["a.pack"]);
     }
@@ -522,10 +473,8 @@ mod tests {
         for name in [".a.pack.aZ345678.part", ".a.pack.12345678.part"] {
             fs::write(folder.path().join(name), "half").unwrap();
         }
-        let held = fs::File::options()
-            .write(true)
-            .open(folder.path().join(".a.pack.12345678.part"))
-            .unwrap();
+        let held = folder.path().join(".a.pack.12345678.part");
+        let held = fs::File::options().write(true).open(held).unwrap();
         held.try_lock().unwrap();
         let others = [
             ".a.pack.1234567.part",
