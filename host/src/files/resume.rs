@@ -27,7 +27,11 @@ const MAGIC: &[u8; 8] = b"UTEMBED2";
 /// Sentences encoded between two writes: the most that a killed process loses.
 const BATCH: usize = 1024;
 
-type Key = [u8; 16];
+/// Bytes that identify the sentence of a record.
+const KEY: usize = 16;
+
+/// Bytes that detect damage of a record.
+const CHECK: usize = 8;
 
 /// An encoder that reads the sentences of a *public* corpus in the same order in each pass and can
 /// store their vectors in a file.
@@ -75,16 +79,14 @@ impl<'a> Encoding<'a> {
         let mut header = MAGIC.to_vec();
         header.extend_from_slice(&encoder.identity().digest);
         header.extend_from_slice(&(encoder.dimension() as u64).to_le_bytes());
-        let record = size_of::<Key>() + encoder.dimension() * 4 + 8;
+        let record = KEY + encoder.dimension() * 4 + CHECK;
         let mut start = || -> io::Result<u64> {
             let mut found = Vec::new();
-            file.seek(SeekFrom::Start(0))?;
-            (&mut file)
-                .take(header.len() as u64)
-                .read_to_end(&mut found)?;
+            let mut source = (&mut file).take(header.len() as u64);
+            source.read_to_end(&mut found)?;
             if found != header {
                 file.set_len(0)?;
-                file.seek(SeekFrom::Start(0))?;
+                file.rewind()?;
                 file.write_all(&header)?;
             }
             Ok(file.metadata()?.len())
@@ -138,24 +140,21 @@ impl<'a> Encoding<'a> {
     ) -> Result<Vec<f32>> {
         let dimension = self.encoder.dimension();
         let mut rows = vec![0.0; sentences.len() * dimension];
-        for (sentences, rows) in sentences
-            .chunks(BATCH)
-            .zip(rows.chunks_mut(BATCH * dimension))
-        {
-            let known = match &mut self.kept {
-                None => 0,
-                Some(kept) => kept
-                    .read(sentences, rows)
-                    .map_err(Error::io("read", &kept.path))?,
-            };
+        let batches = sentences.chunks(BATCH);
+        for (sentences, rows) in batches.zip(rows.chunks_mut(BATCH * dimension)) {
+            let mut known = 0;
+            if let Some(kept) = &mut self.kept {
+                let read = kept.read(sentences, rows);
+                known = read.map_err(Error::io("read", &kept.path))?;
+            }
             progress.advance(known as u64);
             let (sentences, rows) = (&sentences[known..], &mut rows[known * dimension..]);
             let public: Vec<&str> = sentences.iter().map(AsRef::as_ref).collect();
             self.encoder.encode_public(&public, rows, progress)?;
             self.encoded += sentences.len() as u64;
             if let Some(kept) = &mut self.kept {
-                kept.write(sentences, rows)
-                    .map_err(Error::io("write", &kept.path))?;
+                let written = kept.write(sentences, rows);
+                written.map_err(Error::io("write", &kept.path))?;
             }
         }
         Ok(rows)
@@ -166,10 +165,10 @@ impl<'a> Encoding<'a> {
     /// # Errors
     /// [`ErrorKind::Io`](crate::error::ErrorKind::Io).
     pub fn finish(mut self) -> Result<()> {
-        match self.kept.take() {
-            None => Ok(()),
-            Some(kept) => fs::remove_file(&kept.path).map_err(Error::io("remove", &kept.path)),
-        }
+        let Some(kept) = self.kept.take() else {
+            return Ok(());
+        };
+        fs::remove_file(&kept.path).map_err(Error::io("remove", &kept.path))
     }
 }
 
@@ -177,10 +176,8 @@ impl<'a> Encoding<'a> {
 impl Drop for Encoding<'_> {
     fn drop(&mut self) {
         if let Some(kept) = &self.kept
-            && kept
-                .file
-                .metadata()
-                .is_ok_and(|file| file.len() <= kept.start)
+            && let Ok(about) = kept.file.metadata()
+            && about.len() <= kept.start
         {
             let _ = fs::remove_file(&kept.path);
         }
@@ -192,22 +189,19 @@ impl Kept {
     fn read(&mut self, sentences: &[impl AsRef<str>], rows: &mut [f32]) -> io::Result<usize> {
         let mut bytes = Vec::new();
         self.file.seek(SeekFrom::Start(self.position))?;
-        (&mut self.file)
-            .take((sentences.len() * self.record) as u64)
-            .read_to_end(&mut bytes)?;
-        let dimension = rows.len() / sentences.len();
+        let mut source = (&mut self.file).take((sentences.len() * self.record) as u64);
+        source.read_to_end(&mut bytes)?;
+        let rows = rows.chunks_exact_mut(rows.len() / sentences.len());
         let records = bytes.chunks_exact(self.record);
         let mut known = 0;
-        for ((record, sentence), row) in
-            records.zip(sentences).zip(rows.chunks_exact_mut(dimension))
-        {
-            let (body, stored) = record.split_at(self.record - 8);
-            let (own, vector) = body.split_at(size_of::<Key>());
-            if own != key(sentence.as_ref()) || stored != check(body) {
+        for ((record, sentence), row) in records.zip(sentences).zip(rows) {
+            let (body, stored) = record.split_at(self.record - CHECK);
+            let (own, vector) = body.split_at(KEY);
+            if own != hash::<KEY>(sentence.as_ref().as_bytes()) || stored != hash::<CHECK>(body) {
                 break;
             }
-            for (x, bytes) in row.iter_mut().zip(vector.chunks_exact(4)) {
-                *x = f32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]);
+            for (x, bytes) in row.iter_mut().zip(vector.as_chunks().0) {
+                *x = f32::from_le_bytes(*bytes);
             }
             known += 1;
         }
@@ -221,15 +215,13 @@ impl Kept {
             return Ok(());
         }
         let mut bytes = Vec::with_capacity(sentences.len() * self.record);
-        for (sentence, row) in sentences
-            .iter()
-            .zip(rows.chunks_exact(rows.len() / sentences.len()))
-        {
-            let mut record = key(sentence.as_ref()).to_vec();
-            record.extend(row.iter().flat_map(|x| x.to_le_bytes()));
-            let check = check(&record);
-            bytes.extend_from_slice(&record);
-            bytes.extend_from_slice(&check);
+        let rows = rows.chunks_exact(rows.len() / sentences.len());
+        for (sentence, row) in sentences.iter().zip(rows) {
+            let start = bytes.len();
+            bytes.extend(hash::<KEY>(sentence.as_ref().as_bytes()));
+            bytes.extend(row.iter().flat_map(|x| x.to_le_bytes()));
+            let check: [u8; CHECK] = hash(&bytes[start..]);
+            bytes.extend(check);
         }
         self.file.set_len(self.position)?;
         self.file.seek(SeekFrom::Start(self.position))?;
@@ -239,18 +231,10 @@ impl Kept {
     }
 }
 
-fn key(sentence: &str) -> Key {
-    let hash: [u8; 32] = Sha256::digest(sentence).into();
-    let mut key = Key::default();
-    key.copy_from_slice(&hash[..16]);
-    key
-}
-
-fn check(record: &[u8]) -> [u8; 8] {
-    let hash: [u8; 32] = Sha256::digest(record).into();
-    let mut check = [0; 8];
-    check.copy_from_slice(&hash[..8]);
-    check
+/// The first bytes of a SHA-256.
+fn hash<const N: usize>(bytes: &[u8]) -> [u8; N] {
+    let hash = Sha256::digest(bytes);
+    hash[..N].try_into().expect("N is at most 32")
 }
 
 /// Identifies a run of a command that releases private text with a ledger. Only the same run resumes
@@ -285,9 +269,7 @@ impl Run {
         let mut words: Vec<&Word> = list.iter().collect();
         words.sort_unstable();
         let run = self.with(words.len().to_le_bytes());
-        words
-            .into_iter()
-            .fold(run, |run, word| run.with(word.as_str()))
+        words.iter().fold(run, |run, word| run.with(word.as_str()))
     }
 
     /// Adds a file with its current state to the identity.
@@ -318,27 +300,20 @@ impl Run {
 fn state(about: &fs::Metadata) -> Vec<u8> {
     use std::os::unix::fs::MetadataExt;
     let place = [about.dev(), about.ino()].map(u64::to_le_bytes);
-    let times = [
-        about.mtime(),
-        about.mtime_nsec(),
-        about.ctime(),
-        about.ctime_nsec(),
-    ]
-    .map(i64::to_le_bytes);
-    [place.as_flattened(), times.as_flattened()].concat()
+    let change = [about.ctime(), about.ctime_nsec()].map(i64::to_le_bytes);
+    let content = [about.mtime(), about.mtime_nsec()].map(i64::to_le_bytes);
+    [place, content, change].as_flattened().concat()
 }
 
 /// The time of the last change of the content.
 #[cfg(not(unix))]
 fn state(about: &fs::Metadata) -> Vec<u8> {
-    let since = about
-        .modified()
-        .ok()
-        .and_then(|time| time.duration_since(std::time::UNIX_EPOCH).ok());
+    let time = about.modified().unwrap_or(std::time::UNIX_EPOCH);
+    let since = time.duration_since(std::time::UNIX_EPOCH);
     since
         .map_or(0, |since| since.as_nanos())
         .to_le_bytes()
-        .to_vec()
+        .into()
 }
 
 /// Output lines that a ledger paid for. They wait beside their target, in `TARGET.RUN.partial`,
@@ -408,7 +383,7 @@ impl PartialLines {
     /// # Errors
     /// The errors of `write`; [`ErrorKind::Io`](crate::error::ErrorKind::Io).
     pub fn publish(&mut self, write: impl FnOnce(&mut File) -> Result<()>) -> Result<()> {
-        let start = self.file.seek(SeekFrom::Start(0));
+        let start = self.file.rewind();
         start.map_err(Error::io("read", &self.beside))?;
         let written = write(&mut self.file);
         let end = self.file.seek(SeekFrom::End(0));
@@ -453,14 +428,12 @@ fn whole_lines(file: &File, is_whole: impl Fn(&str) -> bool) -> (usize, u64) {
     let mut lines = Lines::new(BufReader::new(file), LINE_LIMIT);
     let (mut kept, mut end) = (0, 0);
     // `PartialLines` did not write a line that cannot be read.
-    while let Ok(Some(line)) = lines.next_line() {
-        let whole = is_whole(line);
+    while let Ok(Some(line)) = lines.next_line()
+        && is_whole(line)
         // A line without its end was cut off during writing.
-        match lines.end() {
-            Some(next) if whole => end = next,
-            _ => break,
-        }
-        kept += 1;
+        && let Some(next) = lines.end()
+    {
+        (kept, end) = (kept + 1, next);
     }
     (kept, end)
 }
@@ -471,16 +444,15 @@ fn refuse_others(target: &Path, name: &str, own: &Path) -> Result<()> {
     let folder = folder(target);
     for entry in fs::read_dir(folder).map_err(Error::io("read", folder))? {
         let entry = entry.map_err(Error::io("read", folder))?.file_name();
-        let run = entry
-            .to_str()
-            .and_then(|entry| entry.strip_prefix(name)?.strip_prefix('.'))
-            .and_then(|entry| entry.strip_suffix(".partial"));
+        let run = entry.to_str().and_then(|entry| {
+            let run = entry.strip_prefix(name)?.strip_prefix('.')?;
+            run.strip_suffix(".partial")
+        });
         let path = target.with_file_name(&entry);
-        // `PartialLines` makes no links or pipes.
-        let is_file = || fs::symlink_metadata(&path).is_ok_and(|about| about.is_file());
         if path != own
             && run.is_some_and(|run| run.len() == 16 && run.bytes().all(|b| b.is_ascii_hexdigit()))
-            && is_file()
+            // `PartialLines` makes no links or pipes.
+            && fs::symlink_metadata(&path).is_ok_and(|about| about.is_file())
         {
             let other = open_locked(&path)?;
             if has_line(&other).map_err(Error::io("read", &path))? {
@@ -522,13 +494,20 @@ mod tests {
 
     impl Lengths {
         fn new(digest: u8) -> Self {
+            let name = "lengths".to_owned();
+            let digest = [digest; 32];
             Self {
-                identity: EncoderIdentity {
-                    name: "lengths".to_owned(),
-                    digest: [digest; 32],
-                },
+                identity: EncoderIdentity { name, digest },
                 calls: AtomicUsize::new(0),
             }
+        }
+
+        fn calls(&self) -> usize {
+            self.calls.load(Ordering::Relaxed)
+        }
+
+        fn kept_in(&self, path: &Path) -> Result<Encoding<'_>> {
+            Encoding::kept_in(self, path.to_owned())
         }
     }
 
@@ -548,10 +527,8 @@ mod tests {
 
     fn encode(encoding: &mut Encoding<'_>, sentences: &[&str]) {
         let expected: Vec<f32> = sentences.iter().flat_map(|s| [s.len() as f32; 2]).collect();
-        assert_eq!(
-            encoding.rows(sentences, &Progress::hidden()).unwrap(),
-            expected
-        );
+        let rows = encoding.rows(sentences, &Progress::hidden());
+        assert_eq!(rows.unwrap(), expected);
     }
 
     #[test]
@@ -560,13 +537,13 @@ mod tests {
         let path = folder.path().join("kept");
         let sentences = ["one", "three", "eleven", "fourteen", ""];
         let inner = Lengths::new(1);
-        let mut encoding = Encoding::kept_in(&inner, path.clone()).unwrap();
+        let mut encoding = inner.kept_in(&path).unwrap();
         encode(&mut encoding, &sentences);
         // A second pass encodes nothing.
         encoding.rewind();
         encode(&mut encoding, &sentences[..2]);
         encode(&mut encoding, &sentences[2..]);
-        assert_eq!(inner.calls.load(Ordering::Relaxed), sentences.len());
+        assert_eq!(inner.calls(), sentences.len());
         drop(encoding);
         let whole = fs::read(&path).unwrap();
         let (header, record) = (48, 16 + 8 + 8);
@@ -574,11 +551,11 @@ mod tests {
         for cut in 0..=whole.len() {
             fs::write(&path, &whole[..cut]).unwrap();
             let inner = Lengths::new(1);
-            let mut encoding = Encoding::kept_in(&inner, path.clone()).unwrap();
+            let mut encoding = inner.kept_in(&path).unwrap();
             let known = cut.saturating_sub(header) / record;
             assert_eq!(encoding.known(), known as u64, "cut at {cut}");
             encode(&mut encoding, &sentences);
-            assert_eq!(inner.calls.load(Ordering::Relaxed), sentences.len() - known);
+            assert_eq!(inner.calls(), sentences.len() - known);
             drop(encoding);
             assert_eq!(fs::read(&path).unwrap(), whole, "cut at {cut}");
         }
@@ -588,30 +565,24 @@ mod tests {
             damaged[byte] ^= 1;
             fs::write(&path, &damaged).unwrap();
             let inner = Lengths::new(1);
-            encode(
-                &mut Encoding::kept_in(&inner, path.clone()).unwrap(),
-                &sentences,
-            );
+            encode(&mut inner.kept_in(&path).unwrap(), &sentences);
             let known = (byte - header) / record;
-            assert_eq!(inner.calls.load(Ordering::Relaxed), sentences.len() - known);
+            assert_eq!(inner.calls(), sentences.len() - known);
             assert_eq!(fs::read(&path).unwrap(), whole);
         }
         // Another corpus is encoded from its first different sentence on.
         let other = ["one", "three", "2", "fourteen"];
-        encode(
-            &mut Encoding::kept_in(&inner, path.clone()).unwrap(),
-            &other,
-        );
+        encode(&mut inner.kept_in(&path).unwrap(), &other);
         // The file of another encoder is ignored.
         fs::write(&path, &whole).unwrap();
         let inner = Lengths::new(2);
-        let encoding = Encoding::kept_in(&inner, path.clone()).unwrap();
+        let encoding = inner.kept_in(&path).unwrap();
         assert_eq!(encoding.known(), 0);
-        let again = Encoding::kept_in(&inner, path.clone());
+        let again = inner.kept_in(&path);
         assert_eq!(again.err().unwrap().kind(), ErrorKind::InUse);
         encoding.finish().unwrap();
         assert!(!path.exists());
-        drop(Encoding::kept_in(&inner, path.clone()).unwrap());
+        drop(inner.kept_in(&path).unwrap());
         assert!(!path.exists(), "nothing was encoded");
     }
 
@@ -632,11 +603,9 @@ mod tests {
         fs::write(at("diary"), "dear\n").unwrap();
         for target in ["diary", "absent", "."] {
             symlink(at(target), &own).unwrap();
-            let error = open(&path, "a").err().expect("a link");
-            let text = error.to_string();
+            let text = open(&path, "a").err().expect("a link").to_string();
             assert!(text.contains("not a regular file"), "{text}");
-            let kept = Encoding::kept_in(&Lengths::new(1), own.clone()).err();
-            assert!(kept.is_some(), "{target}");
+            assert!(Lengths::new(1).kept_in(&own).is_err(), "{target}");
             fs::remove_file(&own).unwrap();
         }
         // The file of another run.
@@ -738,12 +707,8 @@ mod tests {
         // Chance: false alarm none, miss none. Clocks of some file systems stand still for
         // milliseconds.
         let later = SystemTime::now() + Duration::from_secs(10);
-        File::options()
-            .write(true)
-            .open(&path)
-            .unwrap()
-            .set_modified(later)
-            .unwrap();
+        let file = File::options().write(true).open(&path).unwrap();
+        file.set_modified(later).unwrap();
         assert_ne!(run(), before);
         assert_ne!(
             Run::of("a").with("bc").name(),
