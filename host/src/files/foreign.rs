@@ -12,11 +12,21 @@ use crate::files::lines::unpacked;
 
 /// A kind of file that no reader accepts, with advice for the user.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Foreign(&'static str);
+pub enum Foreign {
+    /// Compressed with this program.
+    Packed(&'static str),
+    /// Another kind, with its advice.
+    Other(&'static str),
+}
+
+use Foreign::{Other, Packed};
 
 impl fmt::Display for Foreign {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.0)
+        match self {
+            Packed(with) => write!(f, "compressed with {with}; unpack it first"),
+            Other(kind) => f.write_str(kind),
+        }
     }
 }
 
@@ -25,33 +35,31 @@ impl std::error::Error for Foreign {}
 /// The first bytes of gzipped files. UTF-8 text never begins with them.
 pub const GZIP: [u8; 2] = [0x1f, 0x8b];
 
-const WEB_PAGE: Foreign = Foreign(
+const WEB_PAGE: Foreign = Other(
     "a web page, not the file itself; download the file again, from the address of its raw content",
 );
-const ZIP: Foreign = Foreign(
+const ZIP: Foreign = Other(
     "a zip archive, as spreadsheets (.xlsx) and PyTorch files are; unpack it or export its content",
 );
 
 const LFS: Foreign =
-    Foreign("a Git LFS pointer, not the file itself; fetch the file with `git lfs pull`");
-const ZSTANDARD: Foreign = Foreign("compressed with Zstandard; unpack it first");
-const LZ4: Foreign = Foreign("compressed with LZ4; unpack it first");
-const ARROW: Foreign = Foreign("an Arrow file; save it as Parquet");
-const PICKLE: Foreign = Foreign("a Python pickle; save its content as text");
-const UTF_16: Foreign = Foreign("text in UTF-16; save it as UTF-8");
-const UTF_32: Foreign = Foreign("text in UTF-32; save it as UTF-8");
-const TAR: Foreign = Foreign("a tar archive; unpack it first");
-const ZLIB: Foreign = Foreign("compressed with zlib; unpack it first");
-const IMAGE: Foreign = Foreign("an image, not text; name a text file");
+    Other("a Git LFS pointer, not the file itself; fetch the file with `git lfs pull`");
+const ZSTANDARD: Foreign = Packed("Zstandard");
+const ARROW: Foreign = Other("an Arrow file; save it as Parquet");
+const PICKLE: Foreign = Other("a Python pickle; save its content as text");
+const UTF_16: Foreign = Other("text in UTF-16; save it as UTF-8");
+const UTF_32: Foreign = Other("text in UTF-32; save it as UTF-8");
+const TAR: Foreign = Other("a tar archive; unpack it first");
+const IMAGE: Foreign = Other("an image, not text; name a text file");
 const ANNEX: Foreign =
-    Foreign("a git-annex pointer, not the file itself; fetch the file with `git annex get`");
-const DVC: Foreign = Foreign("a DVC pointer, not the file itself; fetch the file with `dvc pull`");
-const REFUSAL: Foreign = Foreign(
+    Other("a git-annex pointer, not the file itself; fetch the file with `git annex get`");
+const DVC: Foreign = Other("a DVC pointer, not the file itself; fetch the file with `dvc pull`");
+const REFUSAL: Foreign = Other(
     "the error message of a server, not the file itself; download the file again, from the right address",
 );
-const STATISTICS: Foreign = Foreign("a file of SPSS or Stata; export its content as CSV");
-const SAFETENSORS: Foreign = Foreign("a safetensors file, not text; name a text file");
-const BINARY: Foreign = Foreign("a binary file, not text; export its content as text");
+const STATISTICS: Foreign = Other("a file of SPSS or Stata; export its content as CSV");
+const SAFETENSORS: Foreign = Other("a safetensors file, not text; name a text file");
+const BINARY: Foreign = Other("a binary file, not text; export its content as text");
 
 /// First lines of files that hold the error message of a server.
 const REFUSALS: [&str; 4] = [
@@ -65,15 +73,15 @@ const REFUSALS: [&str; 4] = [
 const OTHERS: [(&[u8], Foreign); 3] = [
     (
         b"PAR1",
-        Foreign("a Parquet file, which is read only if it is whole and its name ends in .parquet"),
+        Other("a Parquet file, which is read only if it is whole and its name ends in .parquet"),
     ),
     (
         b"\x93NUMPY",
-        Foreign("a NumPy array, not text; save its content as text"),
+        Other("a NumPy array, not text; save its content as text"),
     ),
     (
         b"UNDRTONE",
-        Foreign("a pack of undertone, not text; name a text file"),
+        Other("a pack of undertone, not text; name a text file"),
     ),
 ];
 
@@ -93,7 +101,7 @@ const SIGNATURES: [(&[u8], Foreign); 62] = [
     (b"/annex/objects/", ANNEX),
     (
         b"# xet version",
-        Foreign("a Xet pointer, not the file itself; download the file again"),
+        Other("a Xet pointer, not the file itself; download the file again"),
     ),
     (b"<!doctype html", WEB_PAGE),
     (b"<html", WEB_PAGE),
@@ -108,68 +116,50 @@ const SIGNATURES: [(&[u8], Foreign); 62] = [
     (b"<!--", WEB_PAGE),
     (
         b"<?xml",
-        Foreign("an XML document, as servers send with an error; download the file again"),
+        Other("an XML document, as servers send with an error; download the file again"),
     ),
     (b"PK\x03\x04", ZIP),
     (b"PK\x05\x06", ZIP),
     (LOW_BYTE_FIRST, UTF_16),
     (b"\xfe\xff", UTF_16),
     (b"\0\0\xfe\xff", UTF_32),
-    (&GZIP, Foreign("compressed with gzip; unpack it first")),
-    (
-        b"\xfd7zXZ\0",
-        Foreign("compressed with xz; unpack it first"),
-    ),
-    (b"BZh", Foreign("compressed with bzip2; unpack it first")),
-    (
-        b"\x5d\0\0",
-        Foreign("compressed with LZMA; unpack it first"),
-    ),
-    (
-        b"LZIP\x01",
-        Foreign("compressed with lzip; unpack it first"),
-    ),
+    (&GZIP, Packed("gzip")),
+    (b"\xfd7zXZ\0", Packed("xz")),
+    (b"BZh", Packed("bzip2")),
+    (b"\x5d\0\0", Packed("LZMA")),
+    (b"LZIP\x01", Packed("lzip")),
     (b"\x28\xb5\x2f\xfd", ZSTANDARD),
-    (b"\x04\x22\x4d\x18", LZ4),
-    (b"\x02\x21\x4c\x18", LZ4),
-    (
-        b"\xff\x06\0\0sNaPpY",
-        Foreign("compressed with Snappy; unpack it first"),
-    ),
-    (b"\x78\x01", ZLIB),
-    (b"\x78\x5e", ZLIB),
-    (b"\x78\x9c", ZLIB),
-    (b"\x78\xda", ZLIB),
-    (
-        b"\x89LZO\0",
-        Foreign("compressed with LZO; unpack it first"),
-    ),
+    (b"\x04\x22\x4d\x18", Packed("LZ4")),
+    (b"\x02\x21\x4c\x18", Packed("LZ4")),
+    (b"\xff\x06\0\0sNaPpY", Packed("Snappy")),
+    (b"\x78\x01", Packed("zlib")),
+    (b"\x78\x5e", Packed("zlib")),
+    (b"\x78\x9c", Packed("zlib")),
+    (b"\x78\xda", Packed("zlib")),
+    (b"\x89LZO\0", Packed("LZO")),
     (b"\x89PNG\r\n", IMAGE),
     (b"\xff\xd8\xff", IMAGE),
     (b"GIF87a", IMAGE),
     (b"GIF89a", IMAGE),
-    (b"\x7fELF", Foreign("a program, not text; name a text file")),
-    (
-        b"\x1f\x9d",
-        Foreign("compressed with compress; unpack it first"),
-    ),
+    (b"\x7fELF", Other("a program, not text; name a text file")),
+    (b"\x1f\x9d", Packed("compress")),
     (
         b"7z\xbc\xaf\x27\x1c",
-        Foreign("a 7-Zip archive; unpack it first"),
+        Other("a 7-Zip archive; unpack it first"),
     ),
-    (b"Rar!\x1a\x07", Foreign("a RAR archive; unpack it first")),
+    (b"Rar!\x1a\x07", Other("a RAR archive; unpack it first")),
     (b"$FL2@(#)", STATISTICS),
     (b"<stata_dta>", STATISTICS),
-    (b"{\\rtf", Foreign("a document in RTF; export its text")),
-    (b"%PDF-", Foreign("a PDF document; export its text")),
+    (b"{\\rtf", Other("a document in RTF; export its text")),
+    (b"%PDF-", Other("a PDF document; export its text")),
     (
         b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1",
-        Foreign("a file of Microsoft Office; export its content"),
+        Other("a file of Microsoft Office; export its content"),
     ),
     (b"ARROW1\0\0", ARROW),
     (b"FEA1\0\0\0\0", ARROW),
-    (b"ORC", Foreign("an ORC file; save it as Parquet")),
-    (b"Obj\x01", Foreign("an Avro file; save it as Parquet")),
+    (b"ORC", Other("an ORC file; save it as Parquet")),
+    (b"Obj\x01", Other("an Avro file; save it as Parquet")),
     (b"(lp0\n", PICKLE),
     (b"(dp0\n", PICKLE),
     (b"]q\0", PICKLE),
@@ -178,10 +168,10 @@ const SIGNATURES: [(&[u8], Foreign); 62] = [
     (b"\x80\x03", PICKLE),
     (b"\x80\x04\x95", PICKLE),
     (b"\x80\x05\x95", PICKLE),
-    (b"\x89HDF\r\n", Foreign("an HDF5 file; export its content")),
+    (b"\x89HDF\r\n", Other("an HDF5 file; export its content")),
     (
         b"SQLite format 3\0",
-        Foreign("an SQLite database; export the table"),
+        Other("an SQLite database; export the table"),
     ),
 ];
 
