@@ -90,25 +90,28 @@ impl Storage for LockedFile {
     type Error = Error;
 
     fn read(&mut self, image: &mut [u8]) -> Result<usize> {
-        let Self { file, path, .. } = self;
-        read(file, image).map_err(Error::io("read", path))
+        read(&self.file, image).map_err(Error::io("read", &self.path))
     }
 
     fn write(&mut self, offset: usize, record: &[u8; RECORD_BYTES]) -> Result<()> {
-        let Self { file, path, .. } = self;
-        write(file, offset, record).map_err(Error::io("write", path))
+        let mut write = || {
+            self.file.seek(SeekFrom::Start(offset as u64))?;
+            self.file.write_all(record)?;
+            self.file.sync_data()
+        };
+        write().map_err(Error::io("write", &self.path))
     }
 
     fn counter(&mut self) -> Result<Option<u64>> {
-        let Self { path, counter, .. } = self;
-        let counter = counter.as_mut().map(|counter| counter.read()).transpose();
-        counter.map_err(Error::io("read the counter of", path))
+        let counter = self.counter.as_mut().map(|counter| counter.read());
+        let counter = counter.transpose();
+        counter.map_err(Error::io("read the counter of", &self.path))
     }
 
     fn raise_counter(&mut self, to: u64) -> Result<()> {
-        let Self { path, counter, .. } = self;
-        let raised = counter.as_mut().map_or(Ok(()), |counter| counter.raise(to));
-        raised.map_err(Error::io("raise the counter of", path))
+        let counter = self.counter.as_mut();
+        let raised = counter.map_or(Ok(()), |counter| counter.raise(to));
+        raised.map_err(Error::io("raise the counter of", &self.path))
     }
 }
 
@@ -135,10 +138,9 @@ impl LedgerFile {
     /// missing.
     ///
     /// # Errors
-    /// [`ErrorKind::InUse`] if it is open already, in any process;
-    /// [`ErrorKind::Ledger`] if it has another budget or unit, is
-    /// no ledger or is damaged; [`ErrorKind::Io`], also for anything
-    /// but a regular file.
+    /// [`ErrorKind::InUse`] if it is open already, in any process; [`ErrorKind::Ledger`] if it has
+    /// another budget or unit, is no ledger or is damaged; [`ErrorKind::Io`], also for anything but
+    /// a regular file.
     pub fn open_or_create(path: impl AsRef<Path>, unit: Unit, budget: Epsilon) -> Result<Self> {
         Self::open_or_create_counted(path, unit, budget, None)
     }
@@ -147,9 +149,8 @@ impl LedgerFile {
     /// that was set back, deleted or exchanged.
     ///
     /// # Errors
-    /// The errors of [`open_or_create`](Self::open_or_create), and
-    /// [`ErrorKind::Ledger`] for a ledger that does not match the
-    /// counter.
+    /// The errors of [`open_or_create`](Self::open_or_create), and [`ErrorKind::Ledger`] for a
+    /// ledger that does not match the counter.
     pub fn open_or_create_counted(
         path: impl AsRef<Path>,
         unit: Unit,
@@ -157,15 +158,8 @@ impl LedgerFile {
         counter: Option<Box<dyn Counter>>,
     ) -> Result<Self> {
         let path = path.as_ref();
-        let file = match open(path) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                let image = Ledger::create(unit, budget.micro().into(), &mut OsEntropy);
-                settle(path, Some(&image.map_err(Error::ledger(path))?))?;
-                open(path)
-            }
-            opened => opened,
-        };
-        let file = file.map_err(Error::io("open", path))?;
+        let image = || Ledger::create(unit, budget.micro().into(), &mut OsEntropy);
+        let file = open_or_settle(path, || image().map_err(Error::ledger(path)))?;
         Self::from_locked(LockedFile::lock(file, path, counter)?, unit, budget)
     }
 
@@ -184,43 +178,35 @@ impl LedgerFile {
         counter: Option<Box<dyn Counter>>,
     ) -> Result<Self> {
         let path = path.as_ref();
-        let file = match open(path) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                // A file to lock, from which nothing can be spent.
-                settle(path, Some(&[0; LEDGER_BYTES]))?;
-                open(path)
-            }
-            opened => opened,
-        };
-        let file = file.map_err(Error::io("open", path))?;
+        // A file to lock, from which nothing can be spent.
+        let file = open_or_settle(path, || Ok([0; LEDGER_BYTES]))?;
         let mut storage = LockedFile::lock(file, path, counter)?;
         let budget_micro = budget.micro().into();
         let image =
             Ledger::recreate_spent(unit, budget_micro, window, &mut storage, &mut OsEntropy);
         let image = image.map_err(|error| refused(&storage.path, error))?;
-        replace(&storage.file, &image).map_err(Error::io("write", path))?;
+        storage.replace(&image).map_err(Error::io("write", path))?;
         Self::from_locked(storage, unit, budget)
     }
 
     fn from_locked(mut storage: LockedFile, unit: Unit, budget: Epsilon) -> Result<Self> {
-        let image = storage.image()?;
+        let mut image = [0; LEDGER_BYTES + 1];
+        let len = storage.read(&mut image)?;
         let counter = storage.counter()?;
         let path = &storage.path;
-        let ledger = Ledger::open(unit, &image, &mut OsEntropy);
+        let ledger = Ledger::open(unit, &image[..len], &mut OsEntropy);
         let mut ledger = ledger.map_err(|problem| unusable(&storage.file, path, problem))?;
         ledger.check_counter(counter).map_err(Error::ledger(path))?;
         let (found, wanted) = (ledger.budget(), u64::from(budget.micro()));
         if found != wanted {
-            return Err(Error::new(
-                ErrorKind::Ledger,
-                format!(
-                    "the ledger `{}` has a budget of epsilon {}, not {}; a budget stays, \
-                     another one is a ledger of its own",
-                    path.display(),
-                    Micro(found),
-                    Micro(wanted)
-                ),
-            ));
+            let message = format!(
+                "the ledger `{}` has a budget of epsilon {}, not {}; a budget stays, another one \
+                 is a ledger of its own",
+                path.display(),
+                Micro(found),
+                Micro(wanted)
+            );
+            return Err(Error::new(ErrorKind::Ledger, message));
         }
         Ok(Self { ledger, storage })
     }
@@ -228,8 +214,7 @@ impl LedgerFile {
     /// Returns the budget left in `window`, in micro-units.
     ///
     /// # Errors
-    /// [`ErrorKind::Ledger`] for a window before that of the
-    /// ledger.
+    /// [`ErrorKind::Ledger`] for a window before that of the ledger.
     pub fn remaining(&self, window: u64) -> Result<u64> {
         let remaining = self.ledger.remaining(window);
         remaining.map_err(Error::ledger(&self.storage.path))
@@ -267,9 +252,8 @@ impl LedgerFile {
     /// recorded the cost.
     ///
     /// # Errors
-    /// [`ErrorKind::Ledger`] if too little is left, `window` is
-    /// before that of the ledger, a record was lost, or the file changed;
-    /// [`ErrorKind::Io`], after which the cost stays spent.
+    /// [`ErrorKind::Ledger`] if too little is left, `window` is before that of the ledger, a record
+    /// was lost, or the file changed; [`ErrorKind::Io`], after which the cost stays spent.
     pub fn spend(&mut self, cost: impl Into<Cost>, window: u64) -> Result<Grant> {
         let Self { ledger, storage } = self;
         let spent = ledger.spend(cost, window, storage);
@@ -280,27 +264,25 @@ impl LedgerFile {
 /// Reads the ledger at `path` for display. Takes no lock, because nothing is spent.
 ///
 /// # Errors
-/// [`ErrorKind::Ledger`] for a file that is no ledger or is
-/// damaged; [`ErrorKind::Io`].
+/// [`ErrorKind::Ledger`] for a file that is no ledger or is damaged; [`ErrorKind::Io`].
 pub fn contents(path: impl AsRef<Path>) -> Result<Contents> {
     let path = path.as_ref();
-    let mut file = open_to_read(path).map_err(Error::io("open", path))?;
+    let file = open_to_read(path).map_err(Error::io("open", path))?;
     let mut image = [0; LEDGER_BYTES + 1];
-    let len = read(&mut file, &mut image).map_err(Error::io("read", path))?;
+    let len = read(&file, &mut image).map_err(Error::io("read", path))?;
     Contents::read(&image[..len], None).map_err(|problem| unusable(&file, path, problem))
 }
 
 /// Adds the length of the file to an error, because only its start was read.
 fn unusable(file: &File, path: &Path, problem: LedgerError) -> Error {
-    let problem = match problem {
+    Error::ledger(path)(match problem {
         LedgerError::Length { found } if found > LEDGER_BYTES => {
             let length = file.metadata().map_or(0, |about| about.len());
             let found = found.max(usize::try_from(length).unwrap_or(usize::MAX));
             LedgerError::Length { found }
         }
         other => other,
-    };
-    Error::ledger(path)(problem)
+    })
 }
 
 fn refused(path: &Path, error: SpendError<Error>) -> Error {
@@ -334,11 +316,12 @@ impl LockedFile {
         })
     }
 
-    fn image(&mut self) -> Result<Vec<u8>> {
-        let mut image = vec![0; LEDGER_BYTES + 1];
-        let len = self.read(&mut image)?;
-        image.truncate(len);
-        Ok(image)
+    /// Replaces the contents of the file.
+    fn replace(&mut self, image: &[u8; LEDGER_BYTES]) -> io::Result<()> {
+        self.file.set_len(LEDGER_BYTES as u64)?;
+        self.file.rewind()?;
+        self.file.write_all(image)?;
+        self.file.sync_all()
     }
 }
 
@@ -353,6 +336,19 @@ fn open(path: &Path) -> io::Result<File> {
     regular(path, OpenOptions::new().read(true).write(true))
 }
 
+/// Opens the ledger at `path`. A missing one is created with this image first.
+fn open_or_settle(path: &Path, image: impl FnOnce() -> Result<[u8; LEDGER_BYTES]>) -> Result<File> {
+    let mut opened = open(path);
+    if opened
+        .as_ref()
+        .is_err_and(|error| error.kind() == io::ErrorKind::NotFound)
+    {
+        settle(path, Some(&image()?))?;
+        opened = open(path);
+    }
+    opened.map_err(Error::io("open", path))
+}
+
 /// Opens a regular file, or a link to one, for reading.
 #[doc(hidden)]
 pub fn open_to_read(path: &Path) -> io::Result<File> {
@@ -362,12 +358,9 @@ pub fn open_to_read(path: &Path) -> io::Result<File> {
 /// Refuses anything but a regular file before opening it, because opening a pipe would block.
 fn regular(path: &Path, options: &OpenOptions) -> io::Result<File> {
     let check = |about: fs::Metadata| {
-        if about.is_file() {
-            Ok(())
-        } else {
-            let problem = "a ledger is a regular file, and this is none";
-            Err(io::Error::new(io::ErrorKind::InvalidInput, problem))
-        }
+        let problem = "a ledger is a regular file, and this is none";
+        let problem = io::Error::new(io::ErrorKind::InvalidInput, problem);
+        about.is_file().then_some(()).ok_or(problem)
     };
     check(fs::metadata(path)?)?;
     let file = options.open(path)?;
@@ -410,10 +403,9 @@ fn settle(path: &Path, image: Option<&[u8; LEDGER_BYTES]>) -> Result<()> {
 fn lock_alone(path: &Path) -> Result<File> {
     let file = open_regular(path)?;
     let locked = file.lock().map_err(TryLockError::Error);
-    match locked.and_then(|()| lock_record(&file, true)) {
-        Ok(()) => Ok(file),
-        Err(error) => Err(Error::io("lock", path)(error.into())),
-    }
+    let locked = locked.and_then(|()| lock_record(&file, true));
+    locked.map_err(|error| Error::io("lock", path)(error.into()))?;
+    Ok(file)
 }
 
 // On 32-bit Android libc's `flock` has 32-bit offsets, but the system call expects 64.
@@ -473,30 +465,8 @@ fn unlock(file: &File) {
 }
 
 /// Reads the file into the buffer, up to its length.
-fn read(file: &mut File, image: &mut [u8]) -> io::Result<usize> {
-    file.seek(SeekFrom::Start(0))?;
-    let mut len = 0;
-    while len < image.len() {
-        match file.read(&mut image[len..]) {
-            Ok(0) => break,
-            Ok(more) => len += more,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(len)
-}
-
-/// Replaces the contents of the file.
-fn replace(mut file: &File, image: &[u8; LEDGER_BYTES]) -> io::Result<()> {
-    file.set_len(LEDGER_BYTES as u64)?;
-    file.seek(SeekFrom::Start(0))?;
-    file.write_all(image)?;
-    file.sync_all()
-}
-
-fn write(file: &mut File, offset: usize, record: &[u8; RECORD_BYTES]) -> io::Result<()> {
-    file.seek(SeekFrom::Start(offset as u64))?;
-    file.write_all(record)?;
-    file.sync_data()
+fn read(mut file: &File, mut image: &mut [u8]) -> io::Result<usize> {
+    file.rewind()?;
+    let read = io::copy(&mut file.take(image.len() as u64), &mut image)?;
+    Ok(read as usize)
 }
