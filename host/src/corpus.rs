@@ -168,9 +168,8 @@ impl Corpus {
     /// # Errors
     /// The errors of [`open`](Self::open).
     pub fn open_watched(path: impl AsRef<Path>) -> Result<Self> {
-        Self::open_from(path.as_ref().to_owned(), |file| {
-            Box::new(Watched::new(file))
-        })
+        let watched = |file| -> Box<dyn Read + Send> { Box::new(Watched::new(file)) };
+        Self::open_from(path.as_ref().to_owned(), watched)
     }
 
     fn open_from(path: PathBuf, source: impl FnOnce(File) -> Box<dyn Read + Send>) -> Result<Self> {
@@ -253,23 +252,19 @@ impl Corpus {
             });
             let Some(line) = line? else {
                 // If no label repeats, the first document is like the others.
-                let is_header = self.header.as_ref().is_some_and(|header| header.repeats);
-                return if is_header {
-                    Err(LineProblem::Header)
-                } else {
-                    Ok(None)
-                };
+                let header = self.header.as_ref().filter(|header| header.repeats);
+                return header.map_or(Ok(None), |_| Err(LineProblem::Header));
             };
             if line.trim().is_empty() {
                 continue;
             }
-            let mut document = match self.format {
+            let document = match self.format {
                 Format::Jsonl | Format::Table => {
-                    from_json(line, number, &self.names, self.keep.as_deref())
+                    from_json(line, number, &self.names, self.keep.as_deref())?
                 }
                 Format::Tsv => {
                     let is_first = !std::mem::replace(&mut self.started, true);
-                    let document = from_tsv(line, number, is_first, &self.names)?;
+                    let mut document = from_tsv(line, number, is_first, &self.names)?;
                     if is_first && may_name_columns(line, &self.names) {
                         self.header = Some(Header {
                             number,
@@ -280,15 +275,15 @@ impl Corpus {
                     } else {
                         self.header.take_if(|header| header.is_refuted(&document));
                     }
-                    Ok(document)
+                    let keep = self.keep.as_ref();
+                    document.kept =
+                        keep.map_or_else(String::new, |own| kept_of_tsv(&document, own));
+                    document
                 }
-            }?;
+            };
             let label = document.label.as_deref().unwrap_or_default();
             if self.keep.is_none() && self.is_quoted(label) {
                 return Err(LineProblem::QuotedLabel);
-            }
-            if let (Format::Tsv, Some(keep)) = (self.format, &self.keep) {
-                document.kept = kept_of_tsv(&document, keep);
             }
             return Ok(Some(document));
         }
@@ -307,9 +302,9 @@ impl Corpus {
                 .iter()
                 .any(|mark| inside(label, *mark) == Some(false)),
             Format::Table => {
-                Form::of(&self.path) == Some(Form::Csv)
-                    && label.starts_with(' ')
+                label.starts_with(' ')
                     && inside(label.trim(), '"').is_some()
+                    && Form::of(&self.path) == Some(Form::Csv)
             }
         }
     }
@@ -357,10 +352,8 @@ impl Iterator for Corpus {
         if self.ended {
             return None;
         }
-        let next = self
-            .next_document()
-            .map_err(|problem| self.error(problem))
-            .transpose();
+        let next = self.next_document();
+        let next = next.map_err(|problem| self.error(problem)).transpose();
         self.ended = !matches!(next, Some(Ok(_)));
         next
     }
@@ -426,11 +419,9 @@ fn from_tsv(
     Ok(CorpusDocument {
         id: line_id(number),
         label: (!label.is_empty()).then(|| label.to_owned()),
-        source: None,
         text: text.to_owned(),
-        answers: Vec::new(),
         line: number,
-        kept: String::new(),
+        ..CorpusDocument::default()
     })
 }
 
@@ -441,53 +432,18 @@ fn columns(line: &str) -> impl Iterator<Item = String> {
 }
 
 /// Returns whether a column has this name, or a known one as a part: `clean_text`, `label_id`.
-fn is_named(column: &str, known: &[&str], name: &str) -> bool {
+fn is_named(column: &str, known: &str, name: &str) -> bool {
     let mut parts = column.split(['_', '-']);
-    parts.any(|part| known.contains(&part)) || column == name.to_lowercase()
+    parts.any(|part| known.split(' ').any(|own| own == part)) || column == name.to_lowercase()
 }
 
 /// Usual names of columns of texts.
-const TEXTS: [&str; 20] = [
-    "text",
-    "sentence",
-    "document",
-    "message",
-    "tweet",
-    "review",
-    "content",
-    "utterance",
-    "question",
-    "body",
-    "title",
-    "comment",
-    "post",
-    "email",
-    "query",
-    "description",
-    "headline",
-    "news",
-    "sms",
-    "v2",
-];
+const TEXTS: &str = "text sentence document message tweet review content utterance question body \
+                     title comment post email query description headline news sms v2";
 
 /// Usual names of columns of labels.
-const LABELS: [&str; 15] = [
-    "label",
-    "labels",
-    "class",
-    "category",
-    "intent",
-    "topic",
-    "sentiment",
-    "target",
-    "tag",
-    "categories",
-    "topics",
-    "emotion",
-    "rating",
-    "stars",
-    "v1",
-];
+const LABELS: &str = "label labels class category intent topic sentiment target tag categories \
+                      topics emotion rating stars v1";
 
 /// Returns whether a cell may be the name of a column.
 fn is_word(cell: &str) -> bool {
@@ -498,18 +454,17 @@ fn is_word(cell: &str) -> bool {
 /// Returns whether a line is a header: its cells are words, and name a text column and a label
 /// column.
 fn names_columns(line: &str, names: &FieldNames) -> bool {
-    let has = |known: &[&str], name: &str| columns(line).any(|own| is_named(&own, known, name));
-    let are_words = columns(line).all(|own| is_word(&own));
-    are_words
-        && has(&TEXTS, &names.text)
-        && (has(&LABELS, &names.label) || columns(line).nth(2).is_some())
+    let has = |known, name| columns(line).any(|own| is_named(&own, known, name));
+    columns(line).all(|own| is_word(&own))
+        && has(TEXTS, &names.text)
+        && (has(LABELS, &names.label) || columns(line).nth(2).is_some())
 }
 
 /// Returns whether a line may be a header: its cells are words, and one is the name of a column.
 fn may_name_columns(line: &str, names: &FieldNames) -> bool {
     let is_name = |own: String| own.contains(char::is_alphabetic) && is_word(&own);
     let is_known =
-        |own: String| is_named(&own, &TEXTS, &names.text) || is_named(&own, &LABELS, &names.label);
+        |own: String| is_named(&own, TEXTS, &names.text) || is_named(&own, LABELS, &names.label);
     columns(line).all(is_name) && columns(line).any(is_known)
 }
 
@@ -547,37 +502,29 @@ fn from_json(
         None => (text_of(&names.text, given(&names.text)?, line)?, Vec::new()),
         Some(answers) => answers.of_record(&fields),
     };
-    let label = given(&names.label).and_then(|label| {
-        label
-            .map(|label| scalar(&names.label, label, line))
+    let written = |field: &str| {
+        given(field)?
+            .map(|value| scalar(field, value, line))
             .transpose()
-    });
-    let label = match keep {
-        None => label?,
+    };
+    let label = match (written(&names.label), keep) {
         // Private documents need no label, so it may have any type.
-        Some(_) => label.unwrap_or(None),
+        (Err(_), Some(_)) => None,
+        (label, _) => label?,
     };
-    let source = match &names.source {
-        None => None,
-        Some(field) => {
-            let missing = || LineProblem::MissingField {
-                field: field.clone(),
-            };
-            Some(scalar(field, given(field)?.ok_or_else(missing)?, line)?)
-        }
-    };
+    let source = names
+        .source
+        .as_ref()
+        .map(|field| written(field)?.ok_or_else(|| missing(field)));
+    let source = source.transpose()?;
     let own = given(&names.id)?;
-    let id = match own {
-        Some(id) => scalar(&names.id, id, line)?,
-        None => line_id(number),
-    };
+    let id = written(&names.id)?.unwrap_or_else(|| line_id(number));
     let mut kept = String::new();
     if let Some(keep) = keep {
         kept = member("id", own.map_or(&quoted(&id), |id| id.get()));
         for name in keep {
             if let Some(value) = find(name)? {
-                kept += ",";
-                kept += &member(name, value.get());
+                kept += &format!(",{}", member(name, value.get()));
             }
         }
     }
@@ -592,11 +539,15 @@ fn from_json(
     })
 }
 
+fn missing(field: &str) -> LineProblem {
+    LineProblem::MissingField {
+        field: field.to_owned(),
+    }
+}
+
 /// The value of the text field.
 fn text_of(field: &str, value: Option<&RawValue>, line: &str) -> Result<String, LineProblem> {
-    let value = value.ok_or_else(|| LineProblem::MissingField {
-        field: field.to_owned(),
-    })?;
+    let value = value.ok_or_else(|| missing(field))?;
     if !value.get().starts_with('"') {
         return Err(LineProblem::WrongType {
             field: field.to_owned(),
@@ -611,8 +562,7 @@ fn kept_of_tsv(document: &CorpusDocument, keep: &[String]) -> String {
     if let Some(label) = &document.label
         && keep.iter().any(|name| name == LABEL)
     {
-        kept += ",";
-        kept += &member(LABEL, &quoted(label));
+        kept += &format!(",{}", member(LABEL, &quoted(label)));
     }
     kept
 }

@@ -32,13 +32,13 @@ impl Folder {
 
 /// The documents, without their lines.
 fn read(path: &Path) -> Result<Vec<CorpusDocument>> {
-    let without_line = |document| CorpusDocument {
-        line: 0,
-        ..document
+    let without_line = |document: Result<_>| {
+        Ok(CorpusDocument {
+            line: 0,
+            ..document?
+        })
     };
-    Corpus::open(path)?
-        .map(|document| document.map(without_line))
-        .collect()
+    Corpus::open(path)?.map(without_line).collect()
 }
 
 fn document(id: &str, label: Option<&str>, text: &str) -> CorpusDocument {
@@ -51,17 +51,15 @@ fn document(id: &str, label: Option<&str>, text: &str) -> CorpusDocument {
 }
 
 /// The line and problem of the first error; no message may quote the file's `secret`.
-fn problem(path: &Path) -> (u64, LineProblem) {
+fn problem(path: &Path) -> (u64, String) {
     let error = read(path).unwrap_err();
     let shown = format!("{error} {error:?}");
     assert!(!shown.contains("secret"), "{shown}");
+    assert!(error.cause::<LineProblem>().is_some());
     let message = error.to_string();
     let rest = message.strip_prefix(&format!("`{}` line ", path.display()));
-    let (line, _) = rest.and_then(|rest| rest.split_once(':')).expect("a line");
-    (
-        line.parse().unwrap(),
-        error.into_cause().expect("a fault of a line"),
-    )
+    let (line, problem) = rest.and_then(|rest| rest.split_once(": ")).expect("a line");
+    (line.parse().unwrap(), problem.to_owned())
 }
 
 #[test]
@@ -133,10 +131,7 @@ fn fields_that_nobody_asked_for_may_be_anything() {
     assert_eq!(read(&folder.write("a.jsonl", lines)).unwrap(), expected);
     let path = folder.write("text.jsonl", r#"{"text": NaN, "more": "secret"}"#);
     let (_, problem) = problem(&path);
-    assert!(
-        matches!(problem, LineProblem::MissingField { .. }),
-        "{problem}"
-    );
+    assert!(problem.starts_with("no field \"text\""), "{problem}");
 }
 
 #[test]
@@ -158,18 +153,15 @@ fn first_lines_that_name_columns_and_quoted_labels_are_refused() {
         ("\"garden\"\t\"A secret, \"\"here\"\".\"", false),
         ("'garden'\tA secret.", false),
     ] {
-        let path = folder.write(
-            "a.tsv",
-            format!("{line}\n{}", "garden\tA secret.\n".repeat(2)),
-        );
-        let (number, problem) = problem(&path);
+        let lines = format!("{line}\n{}", "garden\tA secret.\n".repeat(2));
+        let (number, problem) = problem(&folder.write("a.tsv", lines));
         assert_eq!(number, 1 + u64::from(line.starts_with('\n')));
-        let found = matches!(problem, LineProblem::Header);
-        assert_eq!(found, is_header, "{line}: {problem}");
-        assert!(
-            found || matches!(problem, LineProblem::QuotedLabel),
-            "{problem}"
-        );
+        let part = if is_header {
+            "it names columns"
+        } else {
+            "the label is in quotation marks"
+        };
+        assert!(problem.starts_with(part), "{line}: {problem}");
     }
     // A sentence, a label that another document has, a number, a later line, or the first of
     // documents with labels of their own is no header.
@@ -196,78 +188,38 @@ fn first_lines_that_name_columns_and_quoted_labels_are_refused() {
 #[test]
 fn lines_that_end_in_another_way_and_separators_are_refused() {
     let folder = Folder::new();
-    for (name, lines, part) in [
-        (
-            "a.tsv",
-            "sep=\t\na\tsecret\n",
-            "line 1: it says which character parts",
-        ),
-        (
-            "a.tsv",
-            "\"SEP=\t\"\r\na\tsecret\n",
-            "line 1: it says which character parts",
-        ),
-        (
-            "a.tsv",
-            "\nsep = ;\na;secret\n",
-            "line 2: it says which character parts",
-        ),
-        (
-            "a.tsv",
-            "a\tsecret one\rb\tsecret two\rc\tsecret three\r",
-            "line 1: it has a carriage return",
-        ),
-        (
-            "a.tsv",
-            "a\tsecret\n\rb\tsecret\rc\td\n",
-            "line 2: it has a carriage return",
-        ),
-        (
-            "a.jsonl",
-            "{\"text\": \"secret\"}\r{\"text\": \"b\"}\r",
-            "line 1: it has a carriage return",
-        ),
-        (
-            "a.jsonl",
-            "[{\"text\": \"secret\"}]",
-            "object at column 1; write each object on a line",
-        ),
-        (
-            "a.jsonl",
-            "{\n\"text\": \"secret\"}",
-            "column 1; write each object on a line",
-        ),
+    let sep = "it says which character parts";
+    let bare = "it has a carriage return";
+    let object = "column 1; write each object on a line";
+    for (name, lines, line, part) in [
+        ("a.tsv", "sep=\t\na\tsecret\n", 1, sep),
+        ("a.tsv", "\"SEP=\t\"\r\na\tsecret\n", 1, sep),
+        ("a.tsv", "\nsep = ;\na;secret\n", 2, sep),
+        ("a.tsv", "a\tsecret\rb\tc\rd\te\r", 1, bare),
+        ("a.tsv", "a\tsecret\n\rb\tsecret\rc\td\n", 2, bare),
+        ("a.jsonl", "{\"text\": \"secret\"}\r{}\r", 1, bare),
+        ("a.jsonl", "[{\"text\": \"secret\"}]", 1, object),
+        ("a.jsonl", "{\n\"text\": \"secret\"}", 1, object),
     ] {
-        let error = read(&folder.write(name, lines)).unwrap_err().to_string();
-        assert!(error.contains(part) && !error.contains("secret"), "{error}");
+        let (number, problem) = problem(&folder.write(name, lines));
+        assert!(
+            number == line && problem.contains(part),
+            "{number}: {problem}"
+        );
     }
 }
 
 #[test]
 fn files_of_another_kind_are_named_for_what_they_are() {
     let folder = Folder::new();
+    let lfs = &b"version https://git-lfs.github.com/spec/v1\n"[..];
     for (name, bytes, part) in [
-        (
-            "a.jsonl",
-            &b"version https://git-lfs.github.com/spec/v1\noid sha256:4d\n"[..],
-            "Git LFS",
-        ),
-        (
-            "a.jsonl.gz",
-            b"version https://git-lfs.github.com/spec/v1\n",
-            "Git LFS",
-        ),
-        (
-            "b.jsonl.gz",
-            &gzip(b"version https://git-lfs.github.com/spec/v1\n"),
-            "Git LFS",
-        ),
+        ("a.jsonl", lfs, "Git LFS"),
+        ("a.jsonl.gz", lfs, "Git LFS"),
+        ("b.jsonl.gz", &gzip(lfs), "Git LFS"),
         ("c.jsonl.gz", &gzip(&gzip(b"{}\n")), "gzip"),
         ("a.jsonl", b"\xff\xfe{\0", "UTF-16"),
         ("a.csv.tsv", b"\xfe\xff\0t", "UTF-16"),
-        ("a.jsonl", b"<?xml version=\"1.0\"?><Error>", "XML"),
-        ("a.jsonl", b"\xfd7zXZ\0\0\x04", "xz"),
-        ("a.tsv", b"BZh91AY&SY\xd2", "bzip2"),
         ("a.jsonl.zst", b"\x28\xb5\x2f\xfd\x04", "Zstandard"),
         ("a.zip", b"PK\x03\x04\x14", "zip"),
     ] {
@@ -317,95 +269,64 @@ fn keeps_fields_as_they_are_written() {
         "\n{\"id\": 1.50, \"a b\": [1,  2], \"text\": \"One.\", \"label\": \"x\"}\n",
         "{\"text\": \"Two.\", \"id\": null, \"label\": null}\n",
     );
-    let kept = |name: &str, content: &str| -> Vec<(u64, String)> {
+    let keeps = |name: &str, content: &str, expected: [(u64, &str); 2]| {
         let corpus = Corpus::open(folder.write(name, content)).unwrap();
         let keep = ["a b".to_owned(), "label".to_owned()];
-        let documents = corpus.keep(&keep).map(Result::unwrap);
-        documents
-            .map(|document| (document.line, document.kept))
-            .collect()
+        let documents: Result<Vec<_>> = corpus.keep(&keep).collect();
+        let documents = documents.unwrap();
+        let kept = documents.iter().map(|own| (own.line, own.kept.as_str()));
+        assert_eq!(kept.collect::<Vec<_>>(), expected);
     };
-    let expected = |all: [(u64, &str); 2]| all.map(|(line, kept)| (line, kept.to_owned()));
-    assert_eq!(
-        kept("a.jsonl", lines),
-        expected([
-            (2, "\"id\":1.50,\"a b\":[1,  2],\"label\":\"x\""),
-            (3, "\"id\":\"line-3\",\"label\":null"),
-        ])
+    let first = r#""id":1.50,"a b":[1,  2],"label":"x""#;
+    keeps(
+        "a.jsonl",
+        lines,
+        [(2, first), (3, r#""id":"line-3","label":null"#)],
     );
-    assert_eq!(
-        kept("a.tsv", "a\"b\tOne.\n\tTwo.\n"),
-        expected([
-            (1, "\"id\":\"line-1\",\"label\":\"a\\\"b\""),
-            (2, "\"id\":\"line-2\""),
-        ])
+    let first = r#""id":"line-1","label":"a\"b""#;
+    keeps(
+        "a.tsv",
+        "a\"b\tOne.\n\tTwo.\n",
+        [(1, first), (2, r#""id":"line-2""#)],
     );
 }
 
 #[test]
 fn names_the_line_that_is_not_a_document() {
     let folder = Folder::new();
-    type Expected = fn(&LineProblem) -> bool;
-    let bad: [(&[u8], Expected); 13] = [
-        (b"{\"text\": \"secret", |p| {
-            matches!(p, LineProblem::NotJson { .. })
-        }),
-        (b"{\"text\": \"a\"} secret", |p| {
-            matches!(p, LineProblem::NotJson { column: 15, .. })
-        }),
-        (b"secret", |p| {
-            matches!(p, LineProblem::NotJson { column: 1, .. })
-        }),
-        (b"[\"secret\", null, \"a\"]", |p| {
-            matches!(p, LineProblem::NotJson { .. })
-        }),
+    for (line, expected) in [
+        (&br#"{"text": "secret"#[..], "not one JSON object: it ends"),
+        (br#"{"text": "a"} secret"#, "syntax error at column 15;"),
+        (b"secret", "not one JSON object: no object at column 1;"),
+        (br#"["secret", null, "a"]"#, "not one JSON object: "),
         (
-            b"{\"text\": \"a\", \"text\": \"secret\"}",
-            |p| matches!(p, LineProblem::FieldTwice { field } if field == "text"),
+            br#"{"text": "a", "text": "secret"}"#,
+            "the field \"text\" is given twice",
         ),
         // Half of a surrogate pair; the reported column is that in the line.
-        (b"{\"text\": \"\\ud800 secret\"}", |p| {
-            matches!(p, LineProblem::NotJson { column: 17, .. })
-        }),
-        (b"{\"text\": \"a\", \"id\": \"\\ud800 secret\"}", |p| {
-            matches!(p, LineProblem::NotJson { column: 28, .. })
-        }),
+        (br#"{"text": "\ud800 secret"}"#, "at column 17;"),
+        (br#"{"text": "a", "id": "\ud800 secret"}"#, "at column 28;"),
+        (br#"{"secret": "a"}"#, "no field \"text\""),
+        (br#"{"text": null}"#, "no field \"text\""),
+        (br#"{"text": ["secret"]}"#, "the field \"text\" is not a "),
         (
-            b"{\"secret\": \"a\"}",
-            |p| matches!(p, LineProblem::MissingField { field } if field == "text"),
+            br#"{"text": "a", "id": {"secret": 1}}"#,
+            "the field \"id\" is not a ",
         ),
         (
-            b"{\"text\": null}",
-            |p| matches!(p, LineProblem::MissingField { field } if field == "text"),
+            br#"{"text": "a", "label": true}"#,
+            "the field \"label\" is not a ",
         ),
-        (
-            b"{\"text\": [\"secret\"]}",
-            |p| matches!(p, LineProblem::WrongType { field, .. } if field == "text"),
-        ),
-        (
-            b"{\"text\": \"a\", \"id\": {\"secret\": 1}}",
-            |p| matches!(p, LineProblem::WrongType { field, .. } if field == "id"),
-        ),
-        (
-            b"{\"text\": \"a\", \"label\": true}",
-            |p| matches!(p, LineProblem::WrongType { field, .. } if field == "label"),
-        ),
-        (b"{\"text\": \"secret \xff\"}", |p| {
-            matches!(p, LineProblem::NotUtf8 { byte: 18 })
-        }),
-    ];
-    for (line, expected) in bad {
+        (b"{\"text\": \"secret \xff\"}", "not UTF-8 at byte 18;"),
+    ] {
         let mut lines = b"{\"text\": \"fine\"}\n\n".to_vec();
         lines.extend_from_slice(line);
         lines.extend_from_slice(b"\n{\"text\": \"not reached\"}\n");
         let path = folder.write("a.jsonl", &lines);
         let (number, problem) = problem(&path);
         assert_eq!(number, 3, "{problem}");
-        assert!(
-            expected(&problem),
-            "{problem:?} for {}",
-            line.escape_ascii()
-        );
+        let line = line.escape_ascii();
+        assert!(problem.contains(expected), "{problem} for {line}");
         // The corpus returns the good document before the bad line, and ends with the error.
         let mut corpus = Corpus::open(&path).unwrap();
         assert!(corpus.next().unwrap().is_ok());
@@ -413,7 +334,11 @@ fn names_the_line_that_is_not_a_document() {
         assert!(corpus.next().is_none());
     }
     let path = folder.write("a.tsv", "x\ty\nsecret without a tab\n");
-    assert!(matches!(problem(&path), (2, LineProblem::MissingTab)));
+    let (number, problem) = problem(&path);
+    assert!(
+        number == 2 && problem.starts_with("no tabulator"),
+        "{problem}"
+    );
 }
 
 #[test]
@@ -429,10 +354,8 @@ fn reads_lines_up_to_the_limit_and_no_longer() {
         }
         for length in [LINE_LIMIT + 1, LINE_LIMIT + 9] {
             let path = folder.write("a.tsv", file(length));
-            let (1, LineProblem::TooLong { limit }) = problem(&path) else {
-                panic!("{length} bytes were read");
-            };
-            assert_eq!(limit, LINE_LIMIT);
+            let limit = format!("longer than {LINE_LIMIT} bytes; split it");
+            assert_eq!(problem(&path), (1, limit));
         }
     }
 }
@@ -460,7 +383,7 @@ fn says_which_file_cannot_be_read() {
     let zipped = gzip(&b"x\tone line of text\n".repeat(1000));
     let cut = folder.write("a.tsv.gz", &zipped[..zipped.len() - 9]);
     let (_, problem) = problem(&cut);
-    assert!(matches!(problem, LineProblem::Unreadable(_)), "{problem}");
+    assert!(problem.starts_with("cannot read on"), "{problem}");
     // Browsers unpack some downloads without changing their names.
     let unpacked = folder.write("a.tsv.gz", "x\tone line of text\n");
     assert_eq!(read(&unpacked).unwrap().len(), 1);
