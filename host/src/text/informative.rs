@@ -4,7 +4,7 @@
 //! the document. The corpus is public, so a list of the first words can be a fixed rule for private
 //! texts.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use undertone_core::lexicon::Word;
 
@@ -26,21 +26,13 @@ impl WordsByLabel {
     /// `words`: in any order, any number of times.
     ///
     /// # Cost
-    /// A sort of the words.
+    /// A look-up of each word.
     pub fn add(&mut self, label: &str, words: impl Iterator<Item = Word>) {
-        let label = match self.labels.get(label) {
-            Some(number) => *number,
-            None => {
-                self.documents.push(0);
-                self.labels.insert(label.to_owned(), self.labels.len());
-                self.labels.len() - 1
-            }
-        };
+        let next = self.labels.len();
+        let label = *self.labels.entry(label.to_owned()).or_insert(next);
+        self.documents.resize(self.labels.len(), 0);
         self.documents[label] += 1;
-        let mut own: Vec<Word> = words.collect();
-        own.sort_unstable();
-        own.dedup();
-        for word in own {
+        for word in words.collect::<HashSet<_>>() {
             let counts = self.words.entry(word).or_default();
             if counts.len() <= label {
                 counts.resize(label + 1, 0);
@@ -57,11 +49,9 @@ impl WordsByLabel {
     /// Returns all words with their information about the label, in bits, from most to least
     /// informative; ties are in byte order.
     pub fn ranked(&self) -> Vec<(&str, f64)> {
-        let mut ranked: Vec<(&str, f64)> = self
-            .words
-            .iter()
-            .map(|(word, counts)| (word.as_str(), self.information(counts)))
-            .collect();
+        let words = self.words.iter();
+        let ranked = words.map(|(word, counts)| (word.as_str(), self.information(counts)));
+        let mut ranked: Vec<(&str, f64)> = ranked.collect();
         ranked.sort_unstable_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(b.0)));
         ranked
     }
