@@ -83,6 +83,7 @@ impl TryFrom<DescribedAttribute> for Attribute {
 
     fn try_from(described: DescribedAttribute) -> Result<Self> {
         let name = described.name;
+        let both = || format!("the attribute \"{name}\" needs either categories or candidates");
         let (categories, pack) = match (described.categories, described.candidates) {
             (Some(categories), None) => (categories, described.pack),
             (None, Some(path)) if described.pack.is_none() => {
@@ -91,11 +92,7 @@ impl TryFrom<DescribedAttribute> for Attribute {
                 let names = candidates.entries.into_iter().map(|entry| entry.id);
                 (names.collect(), Some(pack))
             }
-            _ => {
-                return Err(unusable(format!(
-                    "the attribute \"{name}\" needs either categories or candidates"
-                )));
-            }
+            _ => return Err(unusable(both())),
         };
         Ok(Self {
             name,
@@ -152,9 +149,8 @@ impl Contents {
             Form::parse(&file)?;
             return Ok(file);
         }
-        let text = str::from_utf8(without_mark(&file));
-        let text =
-            text.map_err(|_| unusable("it is neither a form nor a description of one in JSON"))?;
+        let neither = "it is neither a form nor a description of one in JSON";
+        let text = str::from_utf8(without_mark(&file)).map_err(|_| unusable(neither))?;
         Self::from_json(text)?.to_bytes()
     }
 
@@ -192,11 +188,8 @@ impl Contents {
     /// a pair of an unknown attribute, and for more than a form can have.
     pub fn to_bytes(&self) -> Result<Vec<u8>> {
         self.check_names()?;
-        let mut pairs = self
-            .pairs
-            .iter()
-            .map(|pair| self.entry(pair))
-            .collect::<Result<Vec<_>>>()?;
+        let pairs = self.pairs.iter().map(|pair| self.entry(pair));
+        let mut pairs = pairs.collect::<Result<Vec<_>>>()?;
         pairs.sort_by_key(|pair| (pair.first.get(), pair.second.get()));
         let most = usize::from(format::MAX_QUESTIONS);
         let questions = self.attributes.len() + pairs.len();
@@ -215,12 +208,12 @@ impl Contents {
         }
         rest.extend_from_slice(pairs.as_bytes());
         let names = self.attributes.iter().map(|attribute| &attribute.name);
-        let categories = || {
-            self.attributes
-                .iter()
-                .flat_map(|attribute| &attribute.categories)
-        };
-        let names: Vec<&String> = names.chain(categories()).collect();
+        let categories = self
+            .attributes
+            .iter()
+            .map(|attribute| &attribute.categories);
+        let category_count = categories.clone().map(Vec::len).sum();
+        let names: Vec<&String> = names.chain(categories.flatten()).collect();
         let mut end = 0;
         for name in &names {
             end += name.len();
@@ -236,7 +229,7 @@ impl Contents {
             // At most `MAX_QUESTIONS` each.
             attributes: U16::new(self.attributes.len() as u16),
             pairs: U16::new(pairs.len() as u16),
-            categories: U32::new(short(categories().count())?),
+            categories: U32::new(short(category_count)?),
             topic: U16::new(topic),
             reserved_more: [0; 2],
             topic_pack,
@@ -278,10 +271,8 @@ impl Contents {
 
     fn entry(&self, pair: &Pair) -> Result<PairEntry> {
         let index = |name: &String| {
-            let found = self
-                .attributes
-                .iter()
-                .position(|attribute| attribute.name == *name);
+            let mut attributes = self.attributes.iter();
+            let found = attributes.position(|attribute| attribute.name == *name);
             found.ok_or_else(|| unusable(format!("a pair names \"{name}\", which is no attribute")))
         };
         let mut indices = [index(&pair.first)?, index(&pair.second)?];
@@ -330,11 +321,9 @@ impl Answers {
         let of = |attribute| {
             let names = form.category_names(attribute).map(str::to_owned);
             let categories: HashMap<String, u32> = names.zip(0..).collect();
+            let name = form.attribute_name(attribute);
             AttributeNames {
-                name: form
-                    .attribute_name(attribute)
-                    .unwrap_or_default()
-                    .to_owned(),
+                name: name.unwrap_or_default().to_owned(),
                 by_number: categories.keys().all(|name| whole(name).is_none()),
                 categories,
             }
@@ -362,22 +351,16 @@ impl Answers {
 
     /// The answer to an attribute that a value stands for: a string, or the digits of a number.
     pub fn answer(&self, attribute: usize, value: &str) -> u32 {
-        let Some(own) = self.attributes.get(attribute) else {
-            return NO_ANSWER;
-        };
-        if let Some(number) = own.categories.get(value) {
-            return *number;
-        }
-        match whole(value) {
-            // Numbers without a category are no answer.
-            Some(number) if own.by_number => u32::try_from(number).unwrap_or(NO_ANSWER),
-            // Columns with missing values have 1.0 for 1.
-            Some(number) => {
-                let number = own.categories.get(&number.to_string());
-                number.copied().unwrap_or(NO_ANSWER)
-            }
-            None => NO_ANSWER,
-        }
+        let answer = self.attributes.get(attribute).and_then(|own| {
+            let named = own.categories.get(value).copied();
+            named.or_else(|| match whole(value)? {
+                // Numbers without a category are no answer.
+                number if own.by_number => u32::try_from(number).ok(),
+                // Columns with missing values have 1.0 for 1.
+                number => own.categories.get(&number.to_string()).copied(),
+            })
+        });
+        answer.unwrap_or(NO_ANSWER)
     }
 
     /// The text of a record, and its answers, one for each attribute; none for that of the text.
@@ -458,12 +441,14 @@ mod tests {
         let bytes = contents().to_bytes().unwrap();
         let found = Contents::of(&Form::parse(&bytes).unwrap());
         assert_eq!(found.attributes, contents().attributes);
-        let pair = |first: &str, second: &str, weight| Pair {
-            first: first.to_owned(),
-            second: second.to_owned(),
-            weight,
-        };
-        assert_eq!(found.pairs, [pair("a", "c", 2), pair("b", "c", 1)]);
+        let pair = |own: &Pair| (own.first.clone() + &own.second, own.weight);
+        assert!(
+            found
+                .pairs
+                .iter()
+                .map(pair)
+                .eq([("ac".into(), 2), ("bc".into(), 1)])
+        );
         assert_eq!(found.to_bytes().unwrap(), bytes);
         let json = serde_json::to_string(&found).unwrap();
         assert_eq!(Contents::from_json(&json).unwrap(), found);
@@ -471,52 +456,34 @@ mod tests {
 
     #[test]
     fn mistakes_are_named() {
-        let refused = |change: fn(&mut Contents)| {
+        let refused = |part: &str, change: fn(&mut Contents)| {
             let mut contents = contents();
             change(&mut contents);
-            contents.to_bytes().unwrap_err().to_string()
-        };
-        for (error, part) in [
-            (
-                refused(|it| it.attributes[1].name = "a".to_owned()),
-                "two of the attribute \"a\"",
-            ),
-            (
-                refused(|it| it.attributes[0].categories[1].clear()),
-                "is empty",
-            ),
-            (
-                refused(|it| it.attributes[2].categories[2] = "1".to_owned()),
-                "\"c\" \"1\"",
-            ),
-            (
-                refused(|it| it.pairs[0].first = "d".to_owned()),
-                "\"d\", which is no attribute",
-            ),
-            (
-                refused(|it| it.pairs[0].second = "c".to_owned()),
-                "attributes 2 and 2",
-            ),
-            (refused(|it| it.attributes.clear()), "no attribute"),
-            (
-                refused(|it| it.attributes[1].pack = Some("12".to_owned())),
-                "not 16 hexadecimal digits",
-            ),
-            (
-                refused(|it| {
-                    it.attributes
-                        .iter_mut()
-                        .for_each(|own| own.pack = Some("12".to_owned()));
-                }),
-                "one topic",
-            ),
-            (
-                refused(|it| it.attributes[1].categories.clear()),
-                "allowed are 1..=65536",
-            ),
-        ] {
+            let error = contents.to_bytes().unwrap_err().to_string();
             assert!(error.contains(part), "{error}");
-        }
+        };
+        refused("two of the attribute \"a\"", |it| {
+            it.attributes[1].name = "a".into()
+        });
+        refused("is empty", |it| it.attributes[0].categories[1].clear());
+        refused("\"c\" \"1\"", |it| {
+            it.attributes[2].categories[2] = "1".into()
+        });
+        refused("\"d\", which is no attribute", |it| {
+            it.pairs[0].first = "d".into()
+        });
+        refused("attributes 2 and 2", |it| it.pairs[0].second = "c".into());
+        refused("no attribute", |it| it.attributes.clear());
+        refused("not 16 hexadecimal digits", |it| {
+            it.attributes[1].pack = Some("12".into())
+        });
+        refused("one topic", |it| {
+            it.attributes[1].pack = Some("12".into());
+            it.attributes[2].pack = Some("12".into());
+        });
+        refused("allowed are 1..=65536", |it| {
+            it.attributes[1].categories.clear()
+        });
         let unknown = Contents::from_json(r#"{"attributes": [], "weights": 1}"#);
         assert!(unknown.unwrap_err().to_string().contains("weights"));
     }
@@ -570,18 +537,11 @@ mod tests {
             assert!(error.contains(part), "{error}");
         }
         let answers = Answers::with_text(&form);
-        for (topic, text) in [
-            ("\"A match.\"", "A match."),
-            ("null", ""),
-            ("7", ""),
-            ("\"\"", ""),
-        ] {
+        for (topic, text) in [(r#""A match.""#, "A match."), ("null", ""), ("7", "")] {
             let line = format!("{{\"topic\": {topic}, \"stars\": 1}}");
             let fields: Fields<'_> = serde_json::from_str(&line).unwrap();
-            assert_eq!(
-                answers.of_record(&fields),
-                (text.to_owned(), vec![0, NO_ANSWER])
-            );
+            let expected = (text.to_owned(), vec![0, NO_ANSWER]);
+            assert_eq!(answers.of_record(&fields), expected);
         }
     }
 
