@@ -33,10 +33,8 @@ fn topics() -> Vec<(&'static str, Vec<&'static str>)> {
     let mut topics: Vec<(&str, Vec<&str>)> = Vec::new();
     let lines = CORPUS.lines().map(str::trim);
     for line in lines.filter(|line| !line.is_empty() && !line.starts_with('#')) {
-        if let Some(name) = line
-            .strip_prefix('[')
-            .and_then(|rest| rest.strip_suffix(']'))
-        {
+        if let Some(name) = line.strip_prefix('[') {
+            let name = name.trim_end_matches(']');
             topics.push((name, Vec::new()));
         } else if let Some((_, sentences)) = topics.last_mut() {
             sentences.push(line);
@@ -88,14 +86,8 @@ pub fn build(seed: u64) -> Result<Built> {
 /// Returns public sentences from all topics in turn.
 pub fn public_sentences() -> Vec<&'static str> {
     let topics = topics();
-    (0..)
-        .flat_map(|index| {
-            topics
-                .iter()
-                .map(move |(_, sentences)| sentences.get(index).copied())
-        })
-        .map_while(|sentence| sentence)
-        .collect()
+    let all = (0..).flat_map(|index| topics.iter().map(move |(_, own)| own.get(index).copied()));
+    all.map_while(|sentence| sentence).collect()
 }
 
 /// The privacy parameters of the demo.
@@ -151,12 +143,10 @@ pub fn tell(built: &Built, text: &str) -> Result<String> {
         )?;
         let decoded = built.candidates.decode(&release)?;
         let (candidate, _) = decoded.expect("a release by sentence names a candidate");
-        let ratio = document.ratio(epsilon);
-        let law = Law::new(levels.clone(), ratio, rule);
-        let loss = neighbours
-            .iter()
-            .map(|other| law.loss(&Law::new(other.clone(), ratio, rule)))
-            .fold(0.0, f64::max);
+        let law_of = |levels: &Vec<u8>| Law::new(levels.clone(), document.ratio(epsilon), rule);
+        let law = law_of(&levels);
+        let losses = neighbours.iter().map(|other| law.loss(&law_of(other)));
+        let loss = losses.fold(0.0, f64::max);
         shown += &format!(
             "epsilon = {epsilon}\n  \
                leaves the device   {}\n  \
@@ -212,16 +202,11 @@ fn neighbours(
 
 /// Formats the three most probable releases.
 fn likely_topics(candidates: &Candidates, law: &Law) -> String {
-    let names = candidates.entries.iter().map(|entry| entry.id.as_str());
-    let mut chances: Vec<(&str, f64)> = names
-        .enumerate()
-        .map(|(index, name)| (name, law.probability(index)))
-        .collect();
+    let entries = candidates.entries.iter().enumerate();
+    let chances = entries.map(|(index, entry)| (&entry.id, law.probability(index)));
+    let mut chances: Vec<(&String, f64)> = chances.collect();
     chances.sort_by(|a, b| b.1.total_cmp(&a.1));
-    let best: Vec<String> = chances
-        .iter()
-        .take(3)
-        .map(|(topic, chance)| format!("{topic} {:.0} %", chance * 100.0))
-        .collect();
-    best.join(", ")
+    let best = chances.iter().take(3);
+    let best = best.map(|(topic, chance)| format!("{topic} {:.0} %", chance * 100.0));
+    best.collect::<Vec<String>>().join(", ")
 }

@@ -69,9 +69,7 @@ fn advice(cause: &io::Error) -> &'static str {
         io::ErrorKind::UnexpectedEof => "; is the file cut off?",
         // The words of the library that unpacks.
         io::ErrorKind::InvalidInput | io::ErrorKind::InvalidData
-            if ["gzip", "deflate"]
-                .iter()
-                .any(|name| cause.to_string().contains(name)) =>
+            if cause.to_string().contains("gzip") || cause.to_string().contains("deflate") =>
         {
             "; is the file cut off or damaged?"
         }
@@ -264,11 +262,8 @@ pub fn with_settings(message: &str, form: impl Fn(&str, Option<&str>) -> String)
     let mut text = parts.next().unwrap_or_default().to_owned();
     for part in parts {
         if let Some((setting, rest)) = part.split_once('⟩') {
-            let (name, value) = match setting.split_once(' ') {
-                Some((name, value)) => (name, Some(value)),
-                None => (setting, None),
-            };
-            text += &form(name, value);
+            let mut words = setting.splitn(2, ' ');
+            text += &form(words.next().unwrap_or_default(), words.next());
             text += rest;
         } else {
             text.push('⟨');

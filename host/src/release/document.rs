@@ -158,7 +158,7 @@ impl Method {
 /// # Errors
 /// [`ErrorKind::Release`](crate::error::ErrorKind::Release) if the pack supports no release.
 pub fn empty<'p>(pack: &Pack<'p>) -> Result<HostDocument<'p>> {
-    HostDocument::new(pack).map_err(Error::from)
+    Ok(HostDocument::new(pack)?)
 }
 
 /// Clears `document` and adds sentences with their embeddings.
@@ -180,10 +180,9 @@ pub fn fill(document: &mut HostDocument<'_>, sentences: &[&str], embeddings: &[f
     let embeddings = embeddings.chunks_exact(document.dimension());
     for (sentence, embedding) in sentences.iter().zip(embeddings) {
         match document.push_encoded(sentence.as_bytes(), embedding) {
-            Ok(()) => {}
             // The rest of a long document is left out, as documented.
             Err(DocumentError::Full { .. }) => break,
-            Err(error) => return Err(Error::from(error)),
+            pushed => pushed?,
         }
     }
     Ok(())
@@ -214,8 +213,7 @@ pub fn fill_text(
     let mut vector = vec![0.0; encoder.dimension()];
     for sentence in encoder.split(text) {
         encoder.encode(sentence, &mut vector)?;
-        let pushed = document.push_encoded(sentence.as_bytes(), &vector);
-        pushed.map_err(Error::from)?;
+        document.push_encoded(sentence.as_bytes(), &vector)?;
     }
     Ok(())
 }
@@ -269,12 +267,11 @@ pub fn release(
 /// # Source
 /// See [`Document`].
 pub fn draw(document: &mut HostDocument<'_>, grant: Grant, method: Method) -> Result<Release> {
-    match method {
+    Ok(match method {
         Method::Sentence(rule) => document.release(grant, rule, &mut OsEntropy),
         Method::WholeText => document.release_whole_text(grant, &mut OsEntropy),
         Method::Projective => document.release_projective(grant, &mut OsEntropy),
-    }
-    .map_err(Error::from)
+    }?)
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use undertone_core::ledger::Grant;
 use undertone_core::release::BagRelease;
 use undertone_core::words::{Bag, Vocabulary, WordMechanism};
 
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::release::document::{OsEntropy, epsilon_f64};
 
 /// The most words of a text that enter its bag; later ones are left out.
@@ -60,8 +60,7 @@ fn release_bag(
     grant: Grant,
 ) -> Result<Vec<u8>> {
     let mut bytes = vec![0; BagRelease::bytes(size)];
-    bag.release(size, mechanism, grant, &mut OsEntropy, &mut bytes)
-        .map_err(Error::from)?;
+    bag.release(size, mechanism, grant, &mut OsEntropy, &mut bytes)?;
     Ok(bytes)
 }
 
