@@ -321,18 +321,17 @@ impl Budget {
         releases: u16,
     ) -> Result<()> {
         let micro = u64::from(epsilon.micro());
-        let served = |method: Method| match known {
-            Known::Nothing => method.served(epsilon, MAX_CANDIDATES),
-            Known::Candidates(candidates) => method.served(epsilon, candidates),
-            Known::Pack(pack) => method.served(epsilon, pack.candidate_count()),
+        let count = match known {
+            Known::Nothing => MAX_CANDIDATES,
+            Known::Candidates(candidates) => candidates,
+            Known::Pack(pack) => pack.candidate_count(),
         };
         let mut next = self.clone();
         let mut add = |unit, cost| next.add_to(unit, cost, releases);
         match mechanism {
             Mechanism::Document(method @ Method::Sentence(rule)) => {
-                let served = served(method);
                 let cost = Cost::of_rule(rule, micro);
-                add(Unit::Sentence, cost.serving(served))?;
+                add(Unit::Sentence, cost.serving(method.served(epsilon, count)))?;
                 match known {
                     Known::Pack(pack) => {
                         let loss = document::empty(pack)?.whole_text_epsilon(epsilon, rule);
@@ -342,7 +341,7 @@ impl Budget {
                 }
             }
             Mechanism::Document(method @ (Method::WholeText | Method::Projective)) => {
-                let mut cost = Cost::pure(served(method).0);
+                let mut cost = Cost::pure(method.served(epsilon, count).0);
                 let candidates = match known {
                     Known::Nothing => None,
                     Known::Candidates(candidates) => Some(candidates.max(1)),
@@ -363,11 +362,8 @@ impl Budget {
             }
             Mechanism::Words { mechanism, words } => {
                 if !(1..=MAX_BAG_SIZE).contains(&words) {
-                    return Err(Error::setting(
-                        "the number of words of a bag",
-                        words.into(),
-                        "1 to 256",
-                    ));
+                    let what = "the number of words of a bag";
+                    return Err(Error::setting(what, words.into(), "1 to 256"));
                 }
                 let words = u64::from(words);
                 let cost = match mechanism {
@@ -458,12 +454,9 @@ impl Total {
     /// Returns the ε that holds together with this δ: the one that ρ implies, or the sum if that is
     /// less. `None` unless δ lies between [`delta`](Total::delta) and 1.
     pub fn with_delta(&self, delta: f64) -> Option<Micro> {
-        if !(delta > 0.0 && delta < 1.0) {
-            return None;
-        }
         // Rounded down.
         let left = delta * (1.0 - 1e-12) - self.delta;
-        if left <= 0.0 {
+        if !(left > 0.0 && delta < 1.0) {
             return None;
         }
         let epsilon = self.rho + 2.0 * (self.rho * -left.ln()).sqrt();
@@ -482,9 +475,7 @@ fn check_noise(noise: Noise, epsilon: Epsilon) -> Result<()> {
 
 /// Returns the number of candidates of a pack for releases by whole text.
 fn candidates_by_text(pack: &Pack<'_>) -> Result<u32> {
-    document::empty(pack)?
-        .check_whole_text()
-        .map_err(Error::from)?;
+    document::empty(pack)?.check_whole_text()?;
     let scores = pack.scores().map(|section| section.candidate_count());
     // `check_whole_text` succeeds only for packs with scores.
     Ok(scores.unwrap_or(1))
@@ -543,19 +534,28 @@ mod tests {
     /// ε = 1 in micro-units.
     const ONE: u64 = MICRO as u64;
 
-    fn year(mechanism: Mechanism, text: &str, unit: Unit) -> Total {
-        let mut budget = Budget::default();
+    fn total(mechanism: Mechanism, text: &str, windows: u16) -> Total {
+        at_distance(ONE, mechanism, text, windows)
+    }
+
+    fn at_distance(distance: u64, mechanism: Mechanism, text: &str, windows: u16) -> Total {
+        let mut budget = Budget::at_distance(Micro(distance));
         budget.add(mechanism, epsilon(text), 1).unwrap();
-        budget.total(unit, 365).unwrap()
+        let mut totals = Unit::ALL
+            .iter()
+            .filter_map(|unit| budget.total(*unit, windows));
+        totals.next().unwrap()
+    }
+
+    fn year(mechanism: Mechanism, text: &str) -> Total {
+        total(mechanism, text, 365)
     }
 
     /// Returns the largest D_α / α over the tested orders.
     fn divergence(one: &[f64], other: &[f64]) -> f64 {
         let of_order = |order: f64| {
-            let terms = one
-                .iter()
-                .zip(other)
-                .map(|(p, q)| order * p.ln() + (1.0 - order) * q.ln());
+            let pairs = one.iter().zip(other);
+            let terms = pairs.map(|(p, q)| order * p.ln() + (1.0 - order) * q.ln());
             let terms: Vec<f64> = terms.collect();
             let most = terms.iter().copied().fold(f64::MIN, f64::max);
             let sum: f64 = terms.iter().map(|term| (term - most).exp()).sum();
@@ -605,7 +605,7 @@ mod tests {
 
     #[test]
     fn a_year_costs_what_the_page_says() {
-        let of = |rule| year(SENTENCE(rule), "0.5", Unit::Sentence);
+        let of = |rule| year(SENTENCE(rule), "0.5");
         for rule in RULES {
             assert_eq!(of(rule).epsilon().0, 182_500_000);
             assert_eq!(of(rule).delta(), 0.0);
@@ -629,13 +629,8 @@ mod tests {
             assert_eq!(with.div_ceil(ONE / 10), tenths, "{method:?}");
         }
         // If the sum is less, it counts.
-        let one = |rule| {
-            let mut budget = Budget::default();
-            budget.add(SENTENCE(rule), epsilon("0.5"), 1).unwrap();
-            let day = budget.total(Unit::Sentence, 1).unwrap();
-            day.with_delta(1e-6).unwrap().0
-        };
-        assert_eq!(RULES.map(one), [500_000; 2]);
+        let one = |rule| total(SENTENCE(rule), "0.5", 1).with_delta(1e-6);
+        assert_eq!(RULES.map(one), [Some(Micro(500_000)); 2]);
         for delta in [0.0, -1.0, 1.0, f64::NAN] {
             assert!(of(Rule::Exponential).with_delta(delta).is_none());
         }
@@ -648,10 +643,8 @@ mod tests {
             for rule in RULES {
                 let rho = Cost::of_rule(rule, epsilon(text).micro().into()).rho;
                 let worst = worst(rule, text);
-                assert!(
-                    worst <= rho * (1.0 + 1e-9) + 1e-12,
-                    "{rule:?} {text}: {worst} of {rho}"
-                );
+                let bound = rho * (1.0 + 1e-9) + 1e-12;
+                assert!(worst <= bound, "{rule:?} {text}: {worst} of {rho}");
                 // The bounds are tight: a smaller one would fail here.
                 if e < 0.1 {
                     assert!(worst > 0.98 * rho, "{rule:?} {text}: {worst} of {rho}");
@@ -675,9 +668,8 @@ mod tests {
                     levels[best] = 0;
                     let ratio = Ratio::per_unit(epsilon(text), 1);
                     let law = Law::new(levels, ratio, Rule::Exponential);
-                    (0..=candidates as usize)
-                        .map(|own| law.probability(own))
-                        .collect::<Vec<_>>()
+                    let chances = (0..=candidates as usize).map(|own| law.probability(own));
+                    chances.collect::<Vec<_>>()
                 };
                 check(rho, e, divergence(&law(0), &law(1)), candidates);
 
@@ -735,12 +727,10 @@ mod tests {
         };
         // Replacing a sentence changes the text.
         assert_eq!(of(&budget), [Some(60), Some(60), None, None]);
-        let mechanism = WordMechanism::Selection(Rule::Exponential);
-        let bag = |words| Mechanism::Words { mechanism, words };
+        let bag = |words| bag(WordMechanism::Selection(Rule::Exponential), words);
         budget.add(bag(50), epsilon("1"), 1).unwrap();
-        budget
-            .add(Mechanism::Vector(Noise::DiscreteLaplace), epsilon("4"), 1)
-            .unwrap();
+        let vector = Mechanism::Vector(Noise::DiscreteLaplace);
+        budget.add(vector, epsilon("4"), 1).unwrap();
         assert_eq!(of(&budget), [Some(60), Some(60), Some(500), Some(40)]);
         // Only the pack bounds the loss of the whole text.
         let flip = SENTENCE(Rule::PermuteAndFlip);
@@ -758,128 +748,84 @@ mod tests {
         let built = crate::demo::build(1).unwrap();
         let pack = Pack::parse(&built.pack).unwrap();
         let candidates = pack.scores().unwrap().candidate_count();
+        let half = epsilon("0.5");
+        let with_pack = |method, releases| {
+            let mut budget = Budget::default();
+            budget.add_of_pack(&pack, method, half, releases).unwrap();
+            move |unit, windows| budget.total(unit, windows).unwrap()
+        };
         for method in [Method::WholeText, Method::Projective] {
-            let (mut with, mut without) = (Budget::default(), Budget::default());
-            with.add_of_pack(&pack, method, epsilon("0.5"), 1).unwrap();
-            without
-                .add(Mechanism::Document(method), epsilon("0.5"), 1)
-                .unwrap();
+            let without = total(Mechanism::Document(method), "0.5", 1);
             for unit in [Unit::Sentence, Unit::WholeText] {
-                let [with, without] = [&with, &without].map(|own| own.total(unit, 1).unwrap());
-                assert_eq!(with.epsilon().0, without.epsilon().0);
+                let with = with_pack(method, 1)(unit, 1);
+                assert_eq!(with.epsilon(), without.epsilon());
                 assert!(with.rho() < 0.6 * without.rho(), "{method:?} {candidates}");
             }
         }
         let rule = Rule::PermuteAndFlip;
-        let mut budget = Budget::default();
-        let sentence = Method::Sentence(rule);
-        budget
-            .add_of_pack(&pack, sentence, epsilon("0.5"), 2)
-            .unwrap();
+        let by_sentence = with_pack(Method::Sentence(rule), 2);
         let document = document::empty(&pack).unwrap();
-        let loss = document.whole_text_epsilon(epsilon("0.5"), rule).0;
-        assert_eq!(
-            budget.total(Unit::WholeText, 3).unwrap().epsilon().0,
-            6 * loss
-        );
-        assert_eq!(
-            budget.total(Unit::Sentence, 3).unwrap().epsilon().0,
-            3_000_000
-        );
+        let loss = document.whole_text_epsilon(half, rule).0;
+        assert_eq!(by_sentence(Unit::WholeText, 3).epsilon().0, 6 * loss);
+        assert_eq!(by_sentence(Unit::Sentence, 3).epsilon().0, 3_000_000);
     }
 
     #[test]
     fn deltas_of_noise_add_up() {
         // At ε = 30 one vector has a δ of 10⁻⁵, as in the table of `core`.
         let laplace = Mechanism::Vector(Noise::Laplace);
-        let mut budget = Budget::default();
-        budget.add(laplace, epsilon("30"), 1).unwrap();
-        let day = budget.total(Unit::Vector, 1).unwrap();
+        let day = total(laplace, "30", 1);
         assert!((9.2e-6..9.3e-6).contains(&day.delta()), "{}", day.delta());
         assert_eq!(day.epsilon().0, 30 * ONE + KAPPA);
         assert!(day.with_delta(9e-6).is_none());
         assert_eq!(day.with_delta(1e-5).unwrap().0, 30 * ONE + KAPPA);
-        assert_eq!(year(laplace, "60", Unit::Vector).delta(), 1.0);
-        assert_eq!(year(laplace, "1000", Unit::Vector).delta(), 1.0);
+        assert_eq!(year(laplace, "60").delta(), 1.0);
+        assert_eq!(year(laplace, "1000").delta(), 1.0);
         // A year of small ones: the δ of the mechanism is subtracted first.
-        let small = year(laplace, "0.5", Unit::Vector);
+        let small = year(laplace, "0.5");
         let expected = 365.0 * (1.0 + 0.500_001f64.exp()) * DELTA;
         assert!((small.delta() / expected - 1.0).abs() < 1e-9);
-        let exact = year(
-            Mechanism::Vector(Noise::DiscreteLaplace),
-            "0.5",
-            Unit::Vector,
-        );
+        let exact = year(Mechanism::Vector(Noise::DiscreteLaplace), "0.5");
         assert_eq!(exact.delta(), 0.0);
         let [noisy, exact] = [small, exact].map(|own| own.with_delta(1e-6).unwrap().0);
         assert_eq!(exact, 95_837_855);
         assert!((exact..exact + 1000).contains(&noisy));
         assert!(small.with_delta(small.delta()).is_none());
         // A bag by noise: each of its words may move by the full distance.
-        let mechanism = WordMechanism::LaplaceNearest;
-        let bag = year(
-            Mechanism::Words {
-                mechanism,
-                words: 10,
-            },
-            "1",
-            Unit::Word,
-        );
+        let bag = year(bag(WordMechanism::LaplaceNearest, 10), "1");
         assert_eq!(bag.epsilon().0, 3650 * (ONE + KAPPA));
-        assert!(
-            (6.97e-11..6.98e-11).contains(&bag.delta()),
-            "{}",
-            bag.delta()
-        );
+        let delta = bag.delta();
+        assert!((6.97e-11..6.98e-11).contains(&delta), "{delta}");
+    }
+
+    fn bag(mechanism: WordMechanism, words: u16) -> Mechanism {
+        Mechanism::Words { mechanism, words }
     }
 
     #[test]
     fn words_and_vectors_cost_what_they_are_apart() {
-        let cost = |mechanism, text: &str, distance: u64| {
-            let mut budget = Budget::at_distance(Micro(distance));
-            budget.add(mechanism, epsilon(text), 1).unwrap();
-            Unit::ALL
-                .iter()
-                .find_map(|unit| budget.total(*unit, 365))
-                .unwrap()
-        };
         let exact = Mechanism::Vector(Noise::DiscreteLaplace);
         for (distance, each) in [(ONE / 10, 50_000), (ONE, 500_000), (3 * ONE, 1_500_000)] {
-            let [total, same] = [
-                cost(exact, "0.5", distance),
-                year(
-                    SENTENCE(Rule::PermuteAndFlip),
-                    &Micro(each).to_string(),
-                    Unit::Sentence,
-                ),
-            ];
-            assert_eq!(total.epsilon().0, same.epsilon().0);
-            assert_eq!(
-                total.with_delta(1e-6).unwrap().0,
-                same.with_delta(1e-6).unwrap().0
-            );
+            let found = at_distance(distance, exact, "0.5", 365);
+            let same = year(SENTENCE(Rule::PermuteAndFlip), &Micro(each).to_string());
+            let both = |own: Total| (own.epsilon(), own.with_delta(1e-6));
+            assert_eq!(both(found), both(same));
         }
         // The δ of noise grows like e to the distance.
-        let noisy = cost(Mechanism::Vector(Noise::Laplace), "10", 3 * ONE);
-        assert!(
-            (noisy.delta() / (365.0 * 9.27e-6) - 1.0).abs() < 1e-2,
-            "{}",
-            noisy.delta()
-        );
+        let noisy = Mechanism::Vector(Noise::Laplace);
+        let delta = at_distance(3 * ONE, noisy, "10", 365).delta();
+        assert!((delta / (365.0 * 9.27e-6) - 1.0).abs() < 1e-2, "{delta}");
         // Rounded up.
-        assert_eq!(cost(exact, "0.100001", 500_000).epsilon().0, 365 * 50_001);
+        let half = at_distance(ONE / 2, exact, "0.100001", 365);
+        assert_eq!(half.epsilon().0, 365 * 50_001);
         let far = Budget::at_distance(Micro(u64::MAX)).add(exact, epsilon("1"), u16::MAX);
         assert!(far.unwrap_err().to_string().contains("281474976"));
     }
 
     #[test]
     fn noise_is_not_drawn_with_a_small_epsilon() {
-        let bag = Mechanism::Words {
-            mechanism: WordMechanism::LaplaceNearest,
-            words: 1,
-        };
         for mechanism in [
-            bag,
+            bag(WordMechanism::LaplaceNearest, 1),
             Mechanism::Vector(Noise::Laplace),
             Mechanism::Vector(Noise::DiscreteLaplace),
         ] {
@@ -893,11 +839,7 @@ mod tests {
     #[test]
     fn sums_do_not_wrap() {
         let mut budget = Budget::default();
-        let mechanism = WordMechanism::Selection(Rule::PermuteAndFlip);
-        let bag = Mechanism::Words {
-            mechanism,
-            words: MAX_BAG_SIZE,
-        };
+        let bag = bag(WordMechanism::Selection(Rule::PermuteAndFlip), MAX_BAG_SIZE);
         let most = budget.add(bag, Epsilon::MAX, u16::MAX);
         assert!(most.unwrap_err().to_string().contains("16776960000"));
         assert!(budget.total(Unit::Word, 1).is_none());
