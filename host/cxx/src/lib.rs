@@ -15,7 +15,7 @@ use self_cell::self_cell;
 use undertone::encoder::{Encoder, LexiconEncoder, OnnxEncoder, PrivateEncoder};
 use undertone::error::Error;
 use undertone::pack::candidates::Candidates as HostCandidates;
-use undertone::release::document::{self, HostDocument, OsEntropy};
+use undertone::release::document::{self, HostDocument, Method};
 use undertone_core::ledger::Grant;
 use undertone_core::pack::Pack;
 use undertone_core::release::Release;
@@ -274,8 +274,8 @@ impl Pipeline {
         let rule = CoreRule::from_number(rule.repr).ok_or(Problem::Rule { found: rule.repr })?;
         let mut document = self.document(text)?;
         let grant = spend(grant, CoreUnit::Sentence)?;
-        let release = document.release(grant, rule, &mut OsEntropy);
-        Ok(release.map_err(Error::from)?.to_bytes().to_vec())
+        let release = document::draw(&mut document, grant, Method::Sentence(rule))?;
+        Ok(release.to_bytes().to_vec())
     }
 
     /// # Safety
@@ -290,8 +290,8 @@ impl Pipeline {
         let mut document = self.document(text)?;
         document.check_whole_text().map_err(Error::from)?;
         let grant = spend(grant, CoreUnit::WholeText)?;
-        let release = document.release_whole_text(grant, &mut OsEntropy);
-        Ok(release.map_err(Error::from)?.to_bytes().to_vec())
+        let release = document::draw(&mut document, grant, Method::WholeText)?;
+        Ok(release.to_bytes().to_vec())
     }
 
     /// A document with the sentences of a text.
@@ -316,16 +316,14 @@ unsafe fn grant_at<'a>(grant: *mut GrantHandle) -> Result<&'a mut Option<Grant>>
 /// Called last before entropy is drawn, because a spent grant cannot be restored. A grant for
 /// another unit is not spent.
 fn spend(grant: &mut Option<Grant>, unit: CoreUnit) -> Result<Grant> {
-    if grant
-        .as_ref()
-        .is_some_and(|grant| grant.check(unit).is_err())
-    {
-        let status = UNDERTONE_STATUS_GRANT_WRONG_UNIT;
-        return Err(Problem::Grant { status });
+    match grant.as_ref() {
+        Some(own) if own.check(unit).is_err() => Err(Problem::Grant {
+            status: UNDERTONE_STATUS_GRANT_WRONG_UNIT,
+        }),
+        _ => grant.take().ok_or(Problem::Grant {
+            status: UNDERTONE_STATUS_GRANT_SPENT,
+        }),
     }
-    grant.take().ok_or(Problem::Grant {
-        status: UNDERTONE_STATUS_GRANT_SPENT,
-    })
 }
 
 fn sentences(text: &CxxString) -> Vec<String> {
@@ -351,29 +349,24 @@ impl Candidates {
             CoreUnit::WholeText => Unit::WholeText,
             _ => Unit::Sentence,
         };
-        let epsilon = release.epsilon().to_string();
-        let Some((candidate, embedding)) = self.0.decode(&release)? else {
-            return Ok(Decoded {
-                unit,
-                nothing_known: true,
-                candidate: release.number(),
-                name: String::new(),
-                label: String::new(),
-                excerpt: String::new(),
-                embedding: Vec::new(),
-                epsilon,
-            });
-        };
-        Ok(Decoded {
+        let mut decoded = Decoded {
             unit,
-            nothing_known: false,
+            nothing_known: true,
             candidate: release.number(),
-            name: candidate.id.clone(),
-            label: candidate.label.clone().unwrap_or_default(),
-            excerpt: candidate.excerpt.clone(),
-            embedding: embedding.to_vec(),
-            epsilon,
-        })
+            name: String::new(),
+            label: String::new(),
+            excerpt: String::new(),
+            embedding: Vec::new(),
+            epsilon: release.epsilon().to_string(),
+        };
+        if let Some((candidate, embedding)) = self.0.decode(&release)? {
+            decoded.nothing_known = false;
+            decoded.name.clone_from(&candidate.id);
+            decoded.label = candidate.label.clone().unwrap_or_default();
+            decoded.excerpt.clone_from(&candidate.excerpt);
+            decoded.embedding = embedding.to_vec();
+        }
+        Ok(decoded)
     }
 }
 
