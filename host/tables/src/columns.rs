@@ -10,10 +10,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use bytes::Bytes;
 use parquet::basic::{Compression, ConvertedType, LogicalType, TimeUnit, Type};
 use parquet::column::page::{Page, PageMetadata, PageReader};
-use parquet::column::reader::{ColumnReader, ColumnReaderImpl, get_column_reader};
+use parquet::column::reader::ColumnReaderImpl;
 use parquet::data_type::{
-    BoolType, ByteArray, ByteArrayType, DataType, DoubleType, FixedLenByteArray,
-    FixedLenByteArrayType, FloatType, Int32Type, Int64Type, Int96, Int96Type,
+    BoolType, ByteArray, ByteArrayType, DataType, DoubleType, FixedLenByteArrayType, FloatType,
+    Int32Type, Int64Type, Int96Type,
 };
 use parquet::errors::ParquetError;
 use parquet::file::FOOTER_SIZE;
@@ -334,26 +334,8 @@ const WIDEST: i32 = 16;
 
 /// Describes the type of a column, for messages.
 pub fn said(about: &ColumnDescriptor) -> String {
-    format!(
-        "its column `{}` holds {}",
-        about.path().string(),
-        kind_of(about)
-    )
-}
-
-fn kind_of(about: &ColumnDescriptor) -> String {
-    let decimals = || {
-        format!(
-            "decimals of {} digits, {} of them after the point, in {} bytes each",
-            about.type_precision(),
-            about.type_scale(),
-            match about.physical_type() {
-                Type::FIXED_LEN_BYTE_ARRAY => about.type_length().to_string(),
-                _ => "any number of".to_owned(),
-            }
-        )
-    };
-    let known = match Form::of(about) {
+    let decimals;
+    let kind = match Form::of(about) {
         Some(Form::Text) => "strings",
         Some(Form::Bytes) => "bytes",
         Some(Form::Uuid) => "identifiers (UUID)",
@@ -366,7 +348,16 @@ fn kind_of(about: &ColumnDescriptor) -> String {
         Some(Form::Truth) => "truth values",
         None => match (about.logical_type_ref(), about.converted_type()) {
             (Some(LogicalType::Decimal(_)), _) | (None, ConvertedType::DECIMAL) => {
-                return decimals();
+                decimals = format!(
+                    "decimals of {} digits, {} of them after the point, in {} bytes each",
+                    about.type_precision(),
+                    about.type_scale(),
+                    match about.physical_type() {
+                        Type::FIXED_LEN_BYTE_ARRAY => about.type_length().to_string(),
+                        _ => "any number of".to_owned(),
+                    }
+                );
+                &decimals
             }
             (Some(LogicalType::Float16), _) => "numbers of half precision (float16)",
             (Some(LogicalType::Bson), _) | (None, ConvertedType::BSON) => "documents (BSON)",
@@ -375,7 +366,7 @@ fn kind_of(about: &ColumnDescriptor) -> String {
             _ => "values of a type that is not known here",
         },
     };
-    known.to_owned()
+    format!("its column `{}` holds {kind}", about.path().string())
 }
 
 /// Message for a column chunk with an unsupported compression.
@@ -408,6 +399,18 @@ struct Items {
     count: Arc<AtomicU64>,
 }
 
+/// Adds the items of a page to those of its batch.
+fn count_items(count: &AtomicU64, items: u32) -> Result<(), ParquetError> {
+    let items = u64::from(items);
+    if items + count.fetch_add(items, Ordering::Relaxed) > ITEM_LIMIT {
+        let problem = format!(
+            "some of its rows have lists of more than {ITEM_LIMIT} items; write the file with shorter lists"
+        );
+        return Err(ParquetError::External(Box::new(io::Error::other(problem))));
+    }
+    Ok(())
+}
+
 impl Iterator for Items {
     type Item = Result<Page, ParquetError>;
 
@@ -419,15 +422,8 @@ impl Iterator for Items {
 impl PageReader for Items {
     fn get_next_page(&mut self) -> Result<Option<Page>, ParquetError> {
         let page = self.pages.get_next_page()?;
-        if let Some(page) = page.as_ref().filter(|page| page.is_data_page()) {
-            let items = u64::from(page.num_values());
-            if items + self.count.fetch_add(items, Ordering::Relaxed) > ITEM_LIMIT {
-                let problem = format!(
-                    "some of its rows have lists of more than {ITEM_LIMIT} items; write the file with shorter lists"
-                );
-                return Err(ParquetError::External(Box::new(io::Error::other(problem))));
-            }
-        }
+        let data = page.as_ref().filter(|page| page.is_data_page());
+        count_items(&self.count, data.map_or(0, Page::num_values))?;
         Ok(page)
     }
 
@@ -446,30 +442,42 @@ impl PageReader for Items {
 
 /// Values of a column in batches, without nulls.
 pub struct Values {
-    reader: Reader,
+    read: Box<ReadBatch>,
+    batch: Batch,
     form: Form,
+    physical: Type,
+    /// Bits of a value that count: those above its width repeat the sign.
+    mask: i128,
     /// Items of lists, counted by [`Items`].
     items: Arc<AtomicU64>,
 }
 
-enum Reader {
-    Bytes(ColumnReaderImpl<ByteArrayType>, Vec<ByteArray>),
-    Fixed(
-        ColumnReaderImpl<FixedLenByteArrayType>,
-        Vec<FixedLenByteArray>,
-    ),
-    /// Decimals as big-endian integers, and a buffer for their bytes.
-    Wide(
-        ColumnReaderImpl<FixedLenByteArrayType>,
-        Vec<FixedLenByteArray>,
-        Vec<i128>,
-    ),
-    Short(ColumnReaderImpl<Int32Type>, Vec<i32>),
-    Long(ColumnReaderImpl<Int64Type>, Vec<i64>),
-    Ancient(ColumnReaderImpl<Int96Type>, Vec<Int96>),
-    Single(ColumnReaderImpl<FloatType>, Vec<f32>),
-    Double(ColumnReaderImpl<DoubleType>, Vec<f64>),
-    Bool(ColumnReaderImpl<BoolType>, Vec<bool>),
+/// Reads the values of at most this number of rows, and appends their definition and repetition
+/// levels. Returns the number of rows with the values.
+type ReadBatch =
+    dyn FnMut(usize, &mut Vec<i16>, &mut Vec<i16>) -> Result<(usize, Batch), ParquetError> + Send;
+
+/// The values of a batch of rows. Truth values are 0 and 1.
+enum Batch {
+    Bytes(Vec<ByteArray>),
+    Numbers(Vec<i128>),
+    Reals(Vec<f64>),
+}
+
+/// Opens a column of this type, given with its pages, whose values are converted by `value`.
+fn reader<T: DataType, V: 'static>(
+    (column, pages): (Arc<ColumnDescriptor>, Box<dyn PageReader>),
+    value: fn(T::T) -> Option<V>,
+    batch: fn(Vec<V>) -> Batch,
+) -> Box<ReadBatch> {
+    let mut reader = ColumnReaderImpl::<T>::new(column, pages);
+    Box::new(move |rows, levels, repeats| {
+        let mut values = Vec::with_capacity(rows);
+        let (rows, ..) = reader.read_records(rows, Some(levels), Some(repeats), &mut values)?;
+        let values: Option<Vec<V>> = values.into_iter().map(value).collect();
+        let long = || ParquetError::General("a decimal is too long".to_owned());
+        Ok((rows, batch(values.ok_or_else(long)?)))
+    })
 }
 
 impl Values {
@@ -490,22 +498,41 @@ impl Values {
             let count = Arc::clone(&items);
             pages = Box::new(Items { pages, count });
         }
-        let reader = match get_column_reader(descriptor, pages) {
-            ColumnReader::ByteArrayColumnReader(reader) => Reader::Bytes(reader, Vec::new()),
-            ColumnReader::FixedLenByteArrayColumnReader(reader) => match form {
-                Form::Decimal(_) => Reader::Wide(reader, Vec::new(), Vec::new()),
-                _ => Reader::Fixed(reader, Vec::new()),
-            },
-            ColumnReader::Int32ColumnReader(reader) => Reader::Short(reader, Vec::new()),
-            ColumnReader::Int64ColumnReader(reader) => Reader::Long(reader, Vec::new()),
-            ColumnReader::Int96ColumnReader(reader) => Reader::Ancient(reader, Vec::new()),
-            ColumnReader::FloatColumnReader(reader) => Reader::Single(reader, Vec::new()),
-            ColumnReader::DoubleColumnReader(reader) => Reader::Double(reader, Vec::new()),
-            ColumnReader::BoolColumnReader(reader) => Reader::Bool(reader, Vec::new()),
+        let physical = descriptor.physical_type();
+        let source = (descriptor, pages);
+        let is_decimal = matches!(form, Form::Decimal(_));
+        let read = match physical {
+            Type::BYTE_ARRAY => reader::<ByteArrayType, _>(source, Some, Batch::Bytes),
+            Type::FIXED_LEN_BYTE_ARRAY if is_decimal => {
+                reader::<FixedLenByteArrayType, _>(source, |own| wide(own.data()), Batch::Numbers)
+            }
+            Type::FIXED_LEN_BYTE_ARRAY => {
+                reader::<FixedLenByteArrayType, _>(source, |own| Some(own.into()), Batch::Bytes)
+            }
+            Type::INT32 => reader::<Int32Type, _>(source, |own| Some(own.into()), Batch::Numbers),
+            Type::INT64 => reader::<Int64Type, _>(source, |own| Some(own.into()), Batch::Numbers),
+            Type::INT96 => {
+                reader::<Int96Type, _>(source, |own| Some(own.to_micros().into()), Batch::Numbers)
+            }
+            Type::BOOLEAN => reader::<BoolType, _>(source, |own| Some(own.into()), Batch::Numbers),
+            // The shortest digits that identify the value at its width.
+            Type::FLOAT => {
+                reader::<FloatType, _>(source, |own| own.to_string().parse().ok(), Batch::Reals)
+            }
+            Type::DOUBLE => reader::<DoubleType, _>(source, Some, Batch::Reals),
         };
+        let mask = match (form, physical) {
+            (Form::Unsigned, Type::INT32) => u32::MAX.into(),
+            (Form::Unsigned, _) => u64::MAX.into(),
+            _ => -1,
+        };
+        let batch = Batch::Bytes(Vec::new());
         Ok(Self {
-            reader,
+            read,
+            batch,
             form,
+            physical,
+            mask,
             items,
         })
     }
@@ -526,111 +553,70 @@ impl Values {
         levels: &mut Vec<i16>,
         repeats: &mut Vec<i16>,
     ) -> Result<usize, ParquetError> {
-        fn read<T: DataType>(
-            reader: &mut ColumnReaderImpl<T>,
-            values: &mut Vec<T::T>,
-            most: usize,
-            levels: &mut Vec<i16>,
-            repeats: &mut Vec<i16>,
-        ) -> Result<usize, ParquetError> {
-            values.clear();
-            let (rows, ..) = reader.read_records(most, Some(levels), Some(repeats), values)?;
-            Ok(rows)
-        }
         self.items.store(0, Ordering::Relaxed);
-        match &mut self.reader {
-            Reader::Bytes(reader, values) => read(reader, values, rows, levels, repeats),
-            Reader::Fixed(reader, values) => read(reader, values, rows, levels, repeats),
-            Reader::Wide(reader, bytes, values) => {
-                let rows = read(reader, bytes, rows, levels, repeats)?;
-                let whole = bytes.iter().map(|own| wide(own.data()));
-                let whole: Option<Vec<i128>> = whole.collect();
-                let long = || ParquetError::General("a decimal is too long".to_owned());
-                *values = whole.ok_or_else(long)?;
-                Ok(rows)
-            }
-            Reader::Short(reader, values) => read(reader, values, rows, levels, repeats),
-            Reader::Long(reader, values) => read(reader, values, rows, levels, repeats),
-            Reader::Ancient(reader, values) => read(reader, values, rows, levels, repeats),
-            Reader::Single(reader, values) => read(reader, values, rows, levels, repeats),
-            Reader::Double(reader, values) => read(reader, values, rows, levels, repeats),
-            Reader::Bool(reader, values) => read(reader, values, rows, levels, repeats),
-        }
+        let (rows, batch) = (self.read)(rows, levels, repeats)?;
+        self.batch = batch;
+        Ok(rows)
     }
 
     /// Replaces the values by the plainly encoded entries of a dictionary; `length` is the size of
     /// fixed-length values. Returns `None` if entries are cut off, or if this form has no
     /// dictionaries.
     pub fn take_entries(&mut self, entries: &ByteArray, count: usize, length: i32) -> Option<()> {
-        let mut at = 0usize;
-        let mut take = |length: usize| {
-            let start = at;
-            at = at.checked_add(length).filter(|end| *end <= entries.len())?;
-            Some(entries.slice(start, length))
+        let mut rest = entries.clone();
+        let mut take = |length: u32| {
+            let length = usize::try_from(length).ok()?;
+            let left = rest.len().checked_sub(length)?;
+            let taken = rest.slice(0, length);
+            rest = rest.slice(length, left);
+            Some(taken)
         };
-        for _ in 0..count {
-            match &mut self.reader {
-                Reader::Bytes(_, values) => {
-                    let length = u32::from_le_bytes(take(4)?.data().try_into().ok()?);
-                    values.push(take(usize::try_from(length).ok()?)?);
-                }
-                Reader::Fixed(_, values) => {
-                    values.push(take(usize::try_from(length).ok()?)?.into());
-                }
-                Reader::Wide(.., values) => {
-                    values.push(wide(take(usize::try_from(length).ok()?)?.data())?);
-                }
-                Reader::Short(_, values) => {
-                    values.push(i32::from_le_bytes(take(4)?.data().try_into().ok()?));
-                }
-                Reader::Long(_, values) => {
-                    values.push(i64::from_le_bytes(take(8)?.data().try_into().ok()?));
-                }
-                Reader::Ancient(..)
-                | Reader::Single(..)
-                | Reader::Double(..)
-                | Reader::Bool(..) => {
-                    return None;
-                }
+        let mut next = || {
+            let length = match self.physical {
+                Type::BYTE_ARRAY => u32::from_le_bytes(take(4)?.data().try_into().ok()?),
+                Type::FIXED_LEN_BYTE_ARRAY => length.try_into().ok()?,
+                Type::INT32 => 4,
+                Type::INT64 => 8,
+                _ => return None,
+            };
+            take(length)
+        };
+        let entries = (0..count).map(|_| next()).collect::<Option<Vec<_>>>()?;
+        let big = |own: &ByteArray| wide(own.data());
+        let little = |own: &ByteArray| wide(&own.data().iter().rev().copied().collect::<Vec<u8>>());
+        self.batch = match (self.physical, self.form) {
+            (Type::INT32 | Type::INT64, _) => {
+                Batch::Numbers(entries.iter().map(little).collect::<Option<_>>()?)
             }
-        }
+            (_, Form::Decimal(_)) => {
+                Batch::Numbers(entries.iter().map(big).collect::<Option<_>>()?)
+            }
+            _ => Batch::Bytes(entries),
+        };
         Some(())
     }
 
     /// The bytes of a string or binary value.
     #[inline(always)]
     pub fn bytes(&self, place: usize) -> Option<&[u8]> {
-        match &self.reader {
-            Reader::Bytes(_, values) => values.get(place).map(ByteArray::data),
-            Reader::Fixed(_, values) => values.get(place).map(|value| value.data()),
+        match &self.batch {
+            Batch::Bytes(values) => values.get(place).map(ByteArray::data),
             _ => None,
         }
     }
 
     /// A value that the file stores as an integer; a truth value is 0 or 1.
     pub fn number(&self, place: usize) -> Option<i128> {
-        match &self.reader {
-            Reader::Short(_, values) => match self.form {
-                Form::Unsigned => values.get(place).map(|own| own.cast_unsigned().into()),
-                _ => values.get(place).copied().map(i128::from),
-            },
-            Reader::Long(_, values) => match self.form {
-                Form::Unsigned => values.get(place).map(|own| own.cast_unsigned().into()),
-                _ => values.get(place).copied().map(i128::from),
-            },
-            Reader::Wide(.., values) => values.get(place).copied(),
-            Reader::Ancient(_, values) => values.get(place).map(|own| own.to_micros().into()),
-            Reader::Bool(_, values) => values.get(place).copied().map(i128::from),
+        match &self.batch {
+            Batch::Numbers(values) => values.get(place).map(|number| number & self.mask),
             _ => None,
         }
     }
 
     /// A value that has a fraction.
     pub(crate) fn real(&self, place: usize) -> Option<f64> {
-        match &self.reader {
-            // The shortest digits that identify the value at its width.
-            Reader::Single(_, values) => values.get(place)?.to_string().parse().ok(),
-            Reader::Double(_, values) => values.get(place).copied(),
+        match &self.batch {
+            Batch::Reals(values) => values.get(place).copied(),
             _ => None,
         }
     }
@@ -708,8 +694,6 @@ fn decimal(number: i128, scale: u32) -> String {
 
 #[cfg(test)]
 mod tests {
-    use parquet::basic::Encoding;
-
     use super::*;
 
     #[test]
@@ -733,54 +717,19 @@ mod tests {
         assert_eq!(instant(noon, 1000), "2026-11-22T12:01:01.007Z");
     }
 
-    /// Pages that claim nulls without end, in a few bytes each.
-    struct Endless;
-
-    impl Iterator for Endless {
-        type Item = Result<Page, ParquetError>;
-
-        fn next(&mut self) -> Option<Self::Item> {
-            self.get_next_page().transpose()
-        }
-    }
-
-    impl PageReader for Endless {
-        fn get_next_page(&mut self) -> Result<Option<Page>, ParquetError> {
-            Ok(Some(Page::DataPage {
-                buf: Bytes::new(),
-                num_values: 10_000_000,
-                encoding: Encoding::PLAIN,
-                def_level_encoding: Encoding::RLE,
-                rep_level_encoding: Encoding::RLE,
-                statistics: None,
-            }))
-        }
-
-        fn peek_next_page(&mut self) -> Result<Option<PageMetadata>, ParquetError> {
-            Ok(None)
-        }
-
-        fn skip_next_page(&mut self) -> Result<(), ParquetError> {
-            Ok(())
-        }
-    }
-
+    /// Pages of a few bytes may claim nulls without end.
     #[test]
     fn lists_of_a_batch_have_a_limit() {
-        let count = Arc::new(AtomicU64::new(0));
-        let mut items = Items {
-            pages: Box::new(Endless),
-            count: Arc::clone(&count),
-        };
-        assert!(items.get_next_page().is_ok());
-        let error = items.get_next_page().unwrap_err().to_string();
+        let count = AtomicU64::new(0);
+        assert!(count_items(&count, 10_000_000).is_ok());
+        let error = count_items(&count, 10_000_000).unwrap_err().to_string();
         assert!(
             error.contains("lists of more than 16777216 items"),
             "{error}"
         );
         // The next batch has room again.
         count.store(0, Ordering::Relaxed);
-        assert!(items.get_next_page().is_ok());
+        assert!(count_items(&count, 10_000_000).is_ok());
     }
 
     #[test]
