@@ -1,15 +1,16 @@
 //! Writes lines of JSON as a table.
 
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, Seek, SeekFrom};
+use std::io::{self, BufRead, BufReader, Seek};
+use std::iter;
 use std::path::Path;
 use std::sync::Arc;
 
 use csv::{QuoteStyle, WriterBuilder};
 use parquet::basic::{Compression, LogicalType, Repetition, Type as Physical};
 use parquet::data_type::{
-    BoolType, ByteArray, ByteArrayType, DataType, DoubleType, FixedLenByteArray,
-    FixedLenByteArrayType, FloatType, Int64Type,
+    BoolType, ByteArray, ByteArrayType, DataType, DoubleType, FixedLenByteArrayType, FloatType,
+    Int64Type,
 };
 use parquet::errors::ParquetError;
 use parquet::file::properties::WriterProperties;
@@ -135,12 +136,8 @@ impl Table {
             let place = known.unwrap_or_else(|| {
                 // Columns beyond the limit are an error, so they need no types.
                 if columns.len() <= COLUMNS {
-                    let kinds = self.kinds.iter();
-                    let mut kinds = kinds.filter(|(known, _)| *name == **known);
-                    columns.push(Column::new(
-                        &name.text(),
-                        kinds.next().map(|(_, kind)| *kind),
-                    ));
+                    let known = self.kinds.iter().find(|(known, _)| *name == **known);
+                    columns.push(Column::new(&name.text(), known.map(|(_, kind)| *kind)));
                 }
                 columns.len() - 1
             });
@@ -155,7 +152,7 @@ fn each(
     file: &mut File,
     mut work: impl FnMut(&Fields<'_>, usize) -> io::Result<()>,
 ) -> io::Result<()> {
-    file.seek(SeekFrom::Start(0))?;
+    file.rewind()?;
     let mut reader = BufReader::new(file);
     let mut line = String::new();
     while reader.read_line(&mut line)? > 0 {
@@ -183,17 +180,8 @@ fn text(value: &str) -> String {
 struct Column {
     name: String,
     kind: Kind,
-    /// Types that fit all values so far; `None` if the type is known in advance.
-    learning: Option<Learned>,
-}
-
-/// Properties of the values so far.
-#[derive(Clone, Copy, Default)]
-struct Learned {
-    any: bool,
-    not_whole: bool,
-    not_real: bool,
-    not_truth: bool,
+    /// The types that fit all values so far; `None` if the type is known in advance.
+    fitting: Option<Vec<Kind>>,
 }
 
 impl Column {
@@ -201,36 +189,24 @@ impl Column {
         Self {
             name: name.to_owned(),
             kind: kind.unwrap_or(Kind::Text),
-            learning: kind.is_none().then(Learned::default),
+            fitting: kind
+                .is_none()
+                .then(|| vec![Kind::Whole, Kind::Real, Kind::Truth]),
         }
     }
 
     fn learn(&mut self, value: &str) {
-        let Some(seen) = self.learning.as_mut().filter(|_| value != "null") else {
-            return;
-        };
-        seen.any = true;
-        let whole = value.parse::<i64>().ok().filter(|n| n.to_string() == value);
-        seen.not_whole |= whole.is_none();
-        // A number that loses digits as a double stays text.
-        let real = match whole {
-            Some(whole) => whole.unsigned_abs() < 1 << 53,
-            None => is_real(value),
-        };
-        seen.not_real |= !real;
-        seen.not_truth |= !matches!(value, "true" | "false");
-        self.kind = match seen {
-            Learned {
-                not_whole: false, ..
-            } => Kind::Whole,
-            Learned {
-                not_real: false, ..
-            } => Kind::Real,
-            Learned {
-                not_truth: false, ..
-            } => Kind::Truth,
-            _ => Kind::Text,
-        };
+        if let Some(fitting) = self.fitting.as_mut().filter(|_| value != "null") {
+            let whole = value.parse::<i64>().ok().filter(|n| n.to_string() == value);
+            fitting.retain(|kind| match (kind, whole) {
+                (Kind::Whole, _) => whole.is_some(),
+                // A number that loses digits as a double stays text.
+                (Kind::Real, Some(whole)) => whole.unsigned_abs() < 1 << 53,
+                (Kind::Real, None) => is_real(value),
+                _ => matches!(value, "true" | "false"),
+            });
+            self.kind = fitting.first().copied().unwrap_or(Kind::Text);
+        }
     }
 
     fn schema(&self) -> Result<Type, ParquetError> {
@@ -275,47 +251,28 @@ impl Column {
             .build()
     }
 
-    fn cells(&self) -> Cells {
+    fn cells(&self) -> Box<dyn Cells> {
         match self.kind {
-            Kind::Text => Cells::Texts(Held::default()),
-            Kind::Whole | Kind::Epsilon => Cells::Wholes(Held::default()),
-            Kind::Real => Cells::Reals(Held::default()),
-            Kind::Truth => Cells::Truths(Held::default()),
-            Kind::Release => Cells::Releases(Held::default()),
-            Kind::Texts => Cells::Texts(Held::default()),
-            Kind::Singles => Cells::Singles(Held::default()),
+            Kind::Text => held::<ByteArrayType>(Parse::One(|value| Some(bytes(text(value))))),
+            Kind::Whole => held::<Int64Type>(Parse::One(|value| value.parse().ok())),
+            Kind::Real => held::<DoubleType>(Parse::One(|value| value.parse().ok())),
+            Kind::Truth => held::<BoolType>(Parse::One(|value| Some(value == "true"))),
+            Kind::Epsilon => held::<Int64Type>(Parse::One(micro)),
+            Kind::Release => held::<FixedLenByteArrayType>(Parse::One(|value| {
+                let bytes = hex::decode(text(value)).ok()?;
+                (bytes.len() == Release::BYTES).then(|| bytes.into())
+            })),
+            Kind::Texts => held::<ByteArrayType>(Parse::List(|value| {
+                let texts: Vec<String> = serde_json::from_str(value).ok()?;
+                Some(texts.into_iter().map(bytes).collect())
+            })),
+            Kind::Singles => held::<FloatType>(Parse::List(|v| serde_json::from_str(v).ok())),
         }
     }
+}
 
-    /// Appends a value. A value that does not fit the column becomes null; commands write none.
-    fn push(&self, value: Option<&str>, cells: &mut Cells) {
-        match (self.kind, cells) {
-            (Kind::Texts, Cells::Texts(held)) => {
-                let texts = value.and_then(|value| serde_json::from_str::<Vec<String>>(value).ok());
-                held.list(texts.map(|texts| {
-                    texts
-                        .into_iter()
-                        .map(|own| ByteArray::from(own.into_bytes()))
-                }));
-            }
-            (_, Cells::Texts(held)) => {
-                held.push(value.map(|value| ByteArray::from(text(value).into_bytes())));
-            }
-            (Kind::Epsilon, Cells::Wholes(held)) => held.push(value.and_then(micro)),
-            (_, Cells::Wholes(held)) => held.push(value.and_then(|value| value.parse().ok())),
-            (_, Cells::Reals(held)) => held.push(value.and_then(|value| value.parse().ok())),
-            (_, Cells::Truths(held)) => held.push(value.map(|value| value == "true")),
-            (_, Cells::Releases(held)) => {
-                let bytes = value.and_then(|value| hex::decode(text(value)).ok());
-                let bytes = bytes.filter(|bytes| bytes.len() == Release::BYTES);
-                held.push(bytes.map(FixedLenByteArray::from));
-            }
-            (_, Cells::Singles(held)) => {
-                let numbers = value.and_then(|value| serde_json::from_str::<Vec<f32>>(value).ok());
-                held.list(numbers.map(Vec::into_iter));
-            }
-        }
-    }
+fn bytes(text: String) -> ByteArray {
+    text.into_bytes().into()
 }
 
 /// Whether Rust would write the number with the same digits.
@@ -331,81 +288,73 @@ fn micro(value: &str) -> Option<i64> {
 }
 
 /// The values of a column in a row group.
-enum Cells {
-    Texts(Held<ByteArray>),
-    Wholes(Held<i64>),
-    Reals(Held<f64>),
-    Truths(Held<bool>),
-    Releases(Held<FixedLenByteArray>),
-    Singles(Held<f32>),
+trait Cells {
+    /// Appends a value. A value that does not fit the column becomes null; commands write none.
+    fn push(&mut self, value: Option<&str>);
+
+    /// Writes the values and forgets them.
+    fn write(&mut self, group: &mut Group<'_, '_>) -> Result<(), ParquetError>;
+}
+
+type Group<'w, 'f> = SerializedRowGroupWriter<'w, &'f mut AtomicFile>;
+
+/// Reads the JSON of a value, or of a list of values.
+enum Parse<T> {
+    One(fn(&str) -> Option<T>),
+    List(fn(&str) -> Option<Vec<T>>),
 }
 
 /// Values, and for each row whether it has one; for lists also their starts.
-struct Held<T> {
-    values: Vec<T>,
+struct Held<D: DataType> {
+    parse: Parse<D::T>,
+    values: Vec<D::T>,
     levels: Vec<i16>,
     repeats: Vec<i16>,
 }
 
-impl<T> Default for Held<T> {
-    fn default() -> Self {
-        Self {
-            values: Vec::new(),
-            levels: Vec::new(),
-            repeats: Vec::new(),
-        }
-    }
+fn held<D: DataType>(parse: Parse<D::T>) -> Box<dyn Cells> {
+    Box::new(Held::<D> {
+        parse,
+        values: Vec::new(),
+        levels: Vec::new(),
+        repeats: Vec::new(),
+    })
 }
 
-impl<T> Held<T> {
-    fn push(&mut self, value: Option<T>) {
-        self.levels.push(i16::from(value.is_some()));
-        self.repeats.push(0);
-        self.values.extend(value);
-    }
-
-    /// Null has level 0, an empty list 1, an item 2.
-    fn list(&mut self, values: Option<impl Iterator<Item = T>>) {
+impl<D: DataType> Cells for Held<D> {
+    fn push(&mut self, value: Option<&str>) {
         let before = self.values.len();
-        let level = i16::from(values.is_some());
-        self.values.extend(values.into_iter().flatten());
+        // Null has level 0. A list has level 1 if it is empty; its items have level 2.
+        let (alone, item) = match &self.parse {
+            Parse::One(parse) => {
+                self.values.extend(value.and_then(parse));
+                (0, 1)
+            }
+            Parse::List(parse) => {
+                let list = value.and_then(parse);
+                let level = i16::from(list.is_some());
+                self.values.extend(list.into_iter().flatten());
+                (level, 2)
+            }
+        };
         let count = self.values.len() - before;
+        self.levels.extend(iter::repeat_n(item, count));
+        self.repeats.extend((0..count).map(|n| i16::from(n > 0)));
         if count == 0 {
-            self.levels.push(level);
+            self.levels.push(alone);
             self.repeats.push(0);
         }
-        for item in 0..count {
-            self.levels.push(2);
-            self.repeats.push(i16::from(item > 0));
-        }
     }
 
-    fn write<D: DataType<T = T>>(
-        &mut self,
-        group: &mut SerializedRowGroupWriter<'_, &mut AtomicFile>,
-    ) -> Result<(), ParquetError> {
+    fn write(&mut self, group: &mut Group<'_, '_>) -> Result<(), ParquetError> {
         let mut column = group.next_column()?.expect("the schema has it");
         let typed = column.typed::<D>();
         typed.write_batch(&self.values, Some(&self.levels), Some(&self.repeats))?;
         column.close()?;
-        *self = Self::default();
+        self.values.clear();
+        self.levels.clear();
+        self.repeats.clear();
         Ok(())
-    }
-}
-
-impl Cells {
-    fn write(
-        &mut self,
-        group: &mut SerializedRowGroupWriter<'_, &mut AtomicFile>,
-    ) -> Result<(), ParquetError> {
-        match self {
-            Self::Texts(held) => held.write::<ByteArrayType>(group),
-            Self::Wholes(held) => held.write::<Int64Type>(group),
-            Self::Reals(held) => held.write::<DoubleType>(group),
-            Self::Truths(held) => held.write::<BoolType>(group),
-            Self::Releases(held) => held.write::<FixedLenByteArrayType>(group),
-            Self::Singles(held) => held.write::<FloatType>(group),
-        }
     }
 }
 
@@ -420,9 +369,9 @@ fn write_parquet(
     let settings = WriterProperties::builder().set_compression(Compression::SNAPPY);
     let settings = Arc::new(settings.build());
     let mut writer = SerializedFileWriter::new(file, Arc::new(schema.build()?), settings)?;
-    let mut cells: Vec<Cells> = columns.iter().map(Column::cells).collect();
+    let mut cells: Vec<Box<dyn Cells>> = columns.iter().map(Column::cells).collect();
     let (mut rows, mut bytes) = (0, 0);
-    let mut flush = |cells: &mut [Cells]| -> Result<(), ParquetError> {
+    let mut flush = |cells: &mut [Box<dyn Cells>]| -> Result<(), ParquetError> {
         let mut group = writer.next_row_group()?;
         for cells in cells {
             cells.write(&mut group)?;
@@ -432,7 +381,7 @@ fn write_parquet(
     };
     each(lines, |fields, length| {
         for (column, cells) in columns.iter().zip(&mut cells) {
-            column.push(value(fields, &column.name), cells);
+            cells.push(value(fields, &column.name));
         }
         rows += 1;
         bytes += length;
@@ -451,13 +400,9 @@ fn write_parquet(
 
 fn write_csv(lines: &mut File, columns: &[Column], file: &mut AtomicFile) -> io::Result<()> {
     // Readers drop a byte order mark at the start of a file, so quote a first name that has one.
-    let marked = columns
-        .first()
-        .is_some_and(|first| first.name.starts_with('\u{feff}'));
-    let quotes = if marked {
-        QuoteStyle::Always
-    } else {
-        QuoteStyle::Necessary
+    let quotes = match columns {
+        [first, ..] if first.name.starts_with('\u{feff}') => QuoteStyle::Always,
+        _ => QuoteStyle::Necessary,
     };
     let mut writer = WriterBuilder::new().quote_style(quotes).from_writer(file);
     writer.write_record(columns.iter().map(|column| &column.name))?;
