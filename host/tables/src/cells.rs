@@ -2,9 +2,8 @@
 
 use std::collections::{HashSet, VecDeque};
 use std::io::{self, BufRead, Chain, Cursor, Read};
+use std::mem;
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 
 use csv::{ByteRecord, Reader, ReaderBuilder, Terminator};
 use undertone::corpus::LINE_LIMIT;
@@ -22,12 +21,11 @@ const MOST: u64 = LINE_LIMIT as u64 + (1 << 20);
 /// The records of a file.
 struct Cells {
     reader: Reader<Limited>,
-    read: Arc<Seen>,
     names: Vec<String>,
     separator: u8,
-    /// The text column, whose empty cells are texts; then, whether the first bad record
-    /// ends the file.
+    /// The text column, whose empty cells are texts.
     text: Option<usize>,
+    /// Whether the first bad record ends the file.
     stops: bool,
     record: ByteRecord,
     /// Line number of the JSON line to write next.
@@ -40,20 +38,27 @@ struct Limited {
     source: Box<dyn BufRead + Send>,
     /// Whether the last byte was a carriage return, which may belong to a line end.
     held: bool,
+    /// Number of bytes read before the current record.
+    before: u64,
+    /// Whether the last byte was a line end.
+    ended: bool,
     place: Place,
 }
 
 /// The place of the last byte in the file.
 struct Place {
-    read: Arc<Seen>,
     separator: u8,
     at: At,
+    /// Number of bytes read.
+    read: u64,
     /// Number of the current line.
     line: u64,
     /// Line of the last opening quotation mark.
     opened: u64,
     /// Whether a separator or a line end follows that mark in its cell.
     is_needed: bool,
+    /// Faults of quotation marks that were read ahead.
+    faults: VecDeque<Fault>,
 }
 
 /// Position of a byte within a record.
@@ -83,16 +88,6 @@ impl At {
     }
 }
 
-/// Counts of bytes read since the last record and in the file, whether the last one was a line end,
-/// and the faults of quotation marks that were read ahead.
-#[derive(Default)]
-struct Seen {
-    bytes: AtomicU64,
-    all: AtomicU64,
-    ended: AtomicBool,
-    faults: Mutex<VecDeque<Fault>>,
-}
-
 /// A fault of the quotation marks of a cell.
 struct Fault {
     kind: BadLine,
@@ -102,18 +97,10 @@ struct Fault {
     end: u64,
 }
 
-impl Seen {
-    /// Returns the first fault before byte `end`, and removes all of them.
-    fn fault(&self, end: u64) -> Option<Fault> {
-        let mut faults = self.faults.lock().unwrap_or_else(PoisonError::into_inner);
-        let count = faults.iter().take_while(|fault| fault.end <= end).count();
-        faults.drain(..count).next()
-    }
-}
-
 impl Place {
-    /// Follows a byte, the last of the `length` that are being read.
-    fn step(&mut self, byte: u8, length: usize) {
+    /// Follows a byte.
+    fn step(&mut self, byte: u8) {
+        self.read += 1;
         if self.at == At::Start && byte == b'"' {
             self.opened = self.line;
             self.is_needed = false;
@@ -125,21 +112,26 @@ impl Place {
         // In TSV, marks around a part of a cell are usual, and change no other cell.
         let is_fault = self.separator != b'\t' || self.is_needed;
         if before != At::Torn && self.at == At::Torn && is_fault {
-            self.report(BadLine::AfterMark, length);
+            self.report(BadLine::AfterMark);
         }
     }
 
-    fn report(&self, kind: BadLine, length: usize) {
-        let end = self.read.all.load(Ordering::Relaxed) + length as u64;
-        let (line, faults) = (self.opened, self.read.faults.lock());
-        let mut faults = faults.unwrap_or_else(PoisonError::into_inner);
-        faults.push_back(Fault { kind, line, end });
+    fn report(&mut self, kind: BadLine) {
+        let (line, end) = (self.opened, self.read);
+        self.faults.push_back(Fault { kind, line, end });
+    }
+
+    /// Returns the first fault before byte `end`, and removes all of them.
+    fn fault(&mut self, end: u64) -> Option<Fault> {
+        let count = self.faults.iter().take_while(|fault| fault.end <= end);
+        let count = count.count();
+        self.faults.drain(..count).next()
     }
 }
 
 impl Read for Limited {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        if self.place.read.bytes.load(Ordering::Relaxed) > MOST {
+        if self.place.read - self.before > MOST {
             return Err(io::Error::other(format!(
                 "a record is longer than {LINE_LIMIT} bytes; is a quotation mark missing there?"
             )));
@@ -150,61 +142,46 @@ impl Read for Limited {
             // Leaves space for a carriage return that was held back.
             let taken = input.len().min(buffer.len() / 2);
             if taken == 0 {
-                if std::mem::replace(&mut self.place.at, At::Start) == At::Quoted {
-                    self.place.report(BadLine::Unclosed, 0);
+                if mem::replace(&mut self.place.at, At::Start) == At::Quoted {
+                    self.place.report(BadLine::Unclosed);
                 }
                 return Ok(0);
             }
+            let mut put = |byte, place: &mut Place| {
+                buffer[length] = byte;
+                length += 1;
+                place.step(byte);
+            };
             for &byte in &input[..taken] {
-                if std::mem::take(&mut self.held) && byte != b'\n' {
-                    buffer[length] = b'\r';
-                    length += 1;
-                    self.place.step(b'\r', length);
+                if mem::take(&mut self.held) && byte != b'\n' {
+                    put(b'\r', &mut self.place);
                 }
                 if byte == b'\r' && self.place.at != At::Quoted {
                     self.held = true;
                 } else {
-                    buffer[length] = byte;
-                    length += 1;
-                    self.place.step(byte, length);
+                    put(byte, &mut self.place);
                 }
             }
             self.source.consume(taken);
         }
-        for count in [&self.place.read.bytes, &self.place.read.all] {
-            count.fetch_add(length as u64, Ordering::Relaxed);
-        }
-        let ended = buffer[length - 1] == b'\n' && self.place.at != At::Quoted;
-        self.place.read.ended.store(ended, Ordering::Relaxed);
+        self.ended = buffer[length - 1] == b'\n' && self.place.at != At::Quoted;
         Ok(length)
     }
 }
 
-/// Opens the records of a corpus, gzipped or not, with the text in column `text`, if it has texts.
-/// The first bad record is an error that ends them.
-pub(crate) fn corpus(
-    path: &Path,
-    source: Box<dyn Read + Send>,
-    separator: u8,
-    text: Option<&str>,
-) -> Result<impl BufRead + Send + use<>> {
-    let mut cells = Cells::open(path, source, separator)?;
-    cells.text = text.map(|text| cells.place(path, text)).transpose()?;
-    cells.stops = true;
-    Ok(Stream::lines(cells))
-}
-
-/// Opens the records of a stream, gzipped or not. It must have the column `needed`.
+/// Opens the records of a stream, gzipped or not. It must have the column `needed`. If it `stops`,
+/// the first bad record is an error that ends them, and empty cells of that column are texts.
 pub(crate) fn open(
     path: &Path,
     source: Box<dyn Read + Send>,
     separator: u8,
     needed: Option<&str>,
+    stops: bool,
 ) -> Result<impl BufRead + Send + use<>> {
-    let cells = Cells::open(path, source, separator)?;
-    if let Some(needed) = needed {
-        cells.place(path, needed)?;
-    }
+    let mut cells = Cells::open(path, source, separator)?;
+    let place = needed.map(|needed| cells.place(path, needed)).transpose()?;
+    cells.text = place.filter(|_| stops);
+    cells.stops = stops;
     Ok(Stream::lines(cells))
 }
 
@@ -235,19 +212,21 @@ pub fn without_mark<R: Read>(mut source: R) -> io::Result<Chain<Cursor<Vec<u8>>,
 
 impl Cells {
     fn open(path: &Path, source: Box<dyn Read + Send>, separator: u8) -> Result<Self> {
-        let refused = |problem: String| unusable(path, &problem);
-        let read = Arc::new(Seen::default());
+        let refused = |problem: &str| unusable(path, problem);
         let source = unzipped(source).and_then(without_mark);
         let source = Limited {
             source: Box::new(source.map_err(Error::io("read", path))?),
             held: false,
+            before: 0,
+            ended: false,
             place: Place {
-                read: read.clone(),
                 separator,
                 at: At::Start,
+                read: 0,
                 line: 1,
                 opened: 0,
                 is_needed: false,
+                faults: VecDeque::new(),
             },
         };
         // Records with too few or too many fields are handled here, not by the reader.
@@ -260,33 +239,32 @@ impl Cells {
             .byte_headers()
             .map_err(|problem| match problem.into_kind() {
                 csv::ErrorKind::Io(cause) => Error::io("read", path)(cause),
-                _ => refused("its first line cannot be read".to_owned()),
+                _ => refused("its first line cannot be read"),
             })?;
         let names = names
             .iter()
             .map(|name| str::from_utf8(name).map(str::to_owned));
         let names = names.collect::<std::result::Result<Vec<String>, _>>();
-        if let Some(fault) = read.fault(reader.position().byte()) {
+        let end = reader.position().byte();
+        if let Some(fault) = reader.get_mut().place.fault(end) {
             let names = names.ok();
             let other = names.and_then(|names| other_separator(&names, separator, "text"));
             let problem = other.unwrap_or_else(|| format!("on its first line {}", fault.kind));
-            return Err(refused(problem));
+            return Err(refused(&problem));
         }
-        let names = names.map_err(|_| {
-            refused("its first line is not UTF-8; convert the file to UTF-8".to_owned())
-        })?;
+        let not_utf8 = "its first line is not UTF-8; convert the file to UTF-8";
+        let names = names.map_err(|_| refused(not_utf8))?;
         // Bare carriage returns, the line ends of old programs, would make names of the whole file.
         let is_bare = |name: &String| name.replace("\r\n", "").contains('\r');
         if names.iter().any(is_bare) {
             return Err(refused(
                 "its first line has a carriage return without a line feed; end each line with a line feed, as \"CSV UTF-8\" of \
-                 spreadsheets does"
-                    .to_owned(),
+                 spreadsheets does",
             ));
         }
         if names.first().is_some_and(|name| names_separator(name)) {
             let wanted = plural(separator);
-            return Err(refused(format!(
+            return Err(refused(&format!(
                 "its first line says which character parts the columns (`sep=`), as spreadsheets write it; remove that \
                  line, and part the columns with {wanted}"
             )));
@@ -295,14 +273,13 @@ impl Cells {
         for (place, name) in (1..).zip(&names) {
             // The message omits the name: without a header line it is a private text.
             if !seen.insert(name) {
-                return Err(refused(format!(
+                return Err(refused(&format!(
                     "its first line must name the columns, and column {place} has the name of one before it"
                 )));
             }
         }
         Ok(Self {
             reader,
-            read,
             names,
             separator,
             text: None,
@@ -386,7 +363,8 @@ impl Cells {
 
     /// Reads the next record; false at the end. Blank lines are skipped.
     fn read(&mut self) -> io::Result<bool> {
-        self.read.bytes.store(0, Ordering::Relaxed);
+        let source = self.reader.get_mut();
+        source.before = source.place.read;
         let found = self.reader.read_byte_record(&mut self.record);
         found.map_err(|problem| match problem.into_kind() {
             csv::ErrorKind::Io(cause) => cause,
@@ -397,9 +375,9 @@ impl Cells {
     /// Number of the first line of the last record.
     fn start(&self) -> u64 {
         let inside = self.record.iter().flatten().filter(|byte| **byte == b'\n');
-        let at_end = self.reader.position().byte() == self.read.all.load(Ordering::Relaxed);
+        let source = self.reader.get_ref();
         // The end of the file ends its last line.
-        let ended = !at_end || self.read.ended.load(Ordering::Relaxed);
+        let ended = source.ended || self.reader.position().byte() != source.place.read;
         let lines = inside.count() as u64 + u64::from(ended);
         self.reader.position().line().saturating_sub(lines)
     }
@@ -449,10 +427,13 @@ impl Source for Cells {
     fn line(&mut self, out: &mut Vec<u8>) -> io::Result<bool> {
         let before = self.reader.position().line();
         match self.read() {
-            Ok(true) => match self.read.fault(self.reader.position().byte()) {
-                Some(fault) => return self.reject(&fault, out),
-                None => self.go_to(self.start(), out),
-            },
+            Ok(true) => {
+                let end = self.reader.position().byte();
+                match self.reader.get_mut().place.fault(end) {
+                    Some(fault) => return self.reject(&fault, out),
+                    None => self.go_to(self.start(), out),
+                }
+            }
             Ok(false) => return Ok(false),
             Err(problem) => {
                 self.go_to(before, out);

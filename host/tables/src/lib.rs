@@ -71,7 +71,7 @@ fn open(path: &Path, names: &FieldNames, keep: Option<&[String]>, watched: bool)
         }
         Some(Form::Csv | Form::Tsv) if form == Some(Form::Csv) || text.is_none() => {
             let source = source(path, watched)?;
-            let rows = cells::corpus(path, source, separator(form), text)?;
+            let rows = cells::open(path, source, separator(form), text, true)?;
             Corpus::of_table(path, rows)
         }
         _ if watched => Corpus::open_watched(path)?,
@@ -143,7 +143,7 @@ fn lines_of(
         }
         Form::Csv => {
             let source = source(path, false)?;
-            let records = cells::open(path, source, separator(Some(form)), needed)?;
+            let records = cells::open(path, source, b',', needed, false)?;
             Ok(Lines::plain(path, Box::new(records)))
         }
         Form::Tsv if needed == Some(RELEASE) => Err(columns::unusable(
