@@ -49,6 +49,7 @@ enum Use {
 }
 
 /// A column that is read.
+#[derive(Default)]
 struct Leaf {
     /// Index of the column in the file.
     place: usize,
@@ -207,19 +208,15 @@ struct Tree {
 impl Tree {
     /// Builds the node of a field, given the levels of its parent.
     fn node(&mut self, field: &Type, level: i16, repeat: i16) -> Node {
-        match field
-            .get_basic_info()
-            .has_repetition()
-            .then(|| field.get_basic_info().repetition())
-        {
-            Some(Repetition::OPTIONAL) => self.content(field, level + 1, repeat),
-            // A repeated field without the list annotation.
-            Some(Repetition::REPEATED) => {
-                let inner = self.content(field, level + 1, repeat + 1);
-                list(field, inner, level, repeat + 1)
-            }
-            _ => self.content(field, level, repeat),
+        if has(field, Repetition::OPTIONAL) {
+            return self.content(field, level + 1, repeat);
         }
+        if has(field, Repetition::REPEATED) {
+            // Without the list annotation.
+            let inner = self.content(field, level + 1, repeat + 1);
+            return list(field, inner, level, repeat + 1);
+        }
+        self.content(field, level, repeat)
     }
 
     /// Builds the node of a field that is not null from `level` on.
@@ -230,11 +227,7 @@ impl Tree {
                 self.leaves.push(Leaf {
                     place: self.place,
                     most: level,
-                    values: None,
-                    levels: Vec::new(),
-                    repeats: Vec::new(),
-                    at: 0,
-                    value: 0,
+                    ..Leaf::default()
                 });
             }
             self.place += 1;
@@ -273,6 +266,12 @@ fn list(field: &Type, inner: Node, there: i16, repeat: i16) -> Node {
     }
 }
 
+/// Whether a field has this repetition. The root has none.
+fn has(field: &Type, repetition: Repetition) -> bool {
+    let about = field.get_basic_info();
+    about.has_repetition() && about.repetition() == repetition
+}
+
 /// The repeated field of a list or a map.
 fn items(field: &Type) -> Option<&Type> {
     let about = field.get_basic_info();
@@ -286,9 +285,7 @@ fn items(field: &Type) -> Option<&Type> {
     let [items] = field.get_fields() else {
         return None;
     };
-    let own = items.get_basic_info();
-    let repeats = own.has_repetition() && own.repetition() == Repetition::REPEATED;
-    (is_list && repeats).then_some(&**items)
+    (is_list && has(items, Repetition::REPEATED)).then_some(&**items)
 }
 
 /// Whether a repeated group only wraps the item, by the format's rules for lists of older programs.
@@ -377,10 +374,10 @@ impl Leaf {
 
     /// Definition level of the next value.
     fn level(&self) -> Result<i16, Broken> {
-        match self.most {
-            0 => Ok(0),
-            _ => self.levels.get(self.at).copied().ok_or(Broken),
+        if self.most == 0 {
+            return Ok(0);
         }
+        self.levels.get(self.at).copied().ok_or(Broken)
     }
 
     fn push(&mut self, what: Use, out: &mut Vec<u8>) -> Result<(), Broken> {
@@ -392,9 +389,8 @@ impl Leaf {
             Form::Bytes => push_bytes(values.bytes(place).ok_or(Broken)?, what, out),
             Form::Uuid => {
                 let digits = hex::encode(values.bytes(place).ok_or(Broken)?);
-                let parts = [0..8, 8..12, 12..16, 16..20, 20..32];
-                let parts: Option<Vec<&str>> =
-                    parts.map(|part| digits.get(part)).into_iter().collect();
+                let parts = [0..8, 8..12, 12..16, 16..20, 20..32].into_iter();
+                let parts: Option<Vec<&str>> = parts.map(|part| digits.get(part)).collect();
                 push_text(parts.ok_or(Broken)?.join("-").as_bytes(), out);
             }
             Form::Real => {
@@ -445,21 +441,16 @@ fn object(fields: &[Node], leaves: &mut [Leaf], out: &mut Vec<u8>) -> Result<(),
 }
 
 fn value(node: &Node, leaves: &mut [Leaf], out: &mut Vec<u8>) -> Result<(), Broken> {
-    let Some(first) = leaves
-        .get(node.columns.start)
-        .filter(|_| !node.columns.is_empty())
-    else {
-        // A struct without fields.
-        out.extend_from_slice(b"null");
-        return Ok(());
+    // A struct without fields is null.
+    let level = match leaves[node.columns.clone()].first() {
+        Some(first) => first.level()?,
+        None => -1,
     };
-    let level = first.level()?;
-    if level < node.there {
-        skip(node, leaves);
-        out.extend_from_slice(b"null");
-        return Ok(());
-    }
     match &node.what {
+        _ if level < node.there => {
+            skip(node, leaves);
+            out.extend_from_slice(b"null");
+        }
         What::Value(what) => {
             let leaf = &mut leaves[node.columns.start];
             leaf.push(*what, out)?;
