@@ -51,29 +51,24 @@ impl<'a> Fields<'a> {
     ///
     /// # Errors
     /// [`Twice`] if the field is ambiguous.
-    pub fn find(&self, path: &str) -> std::result::Result<Option<&'a RawValue>, Twice> {
+    pub fn find(&self, path: &str) -> Result<Option<&'a RawValue>, Twice> {
         let mut found = self.0.iter().filter(|(name, _)| *name == *path);
-        match (found.next(), found.next()) {
-            (Some(_), Some(_)) => return Err(Twice),
-            (Some((_, value)), None) => return Ok(Some(value)),
-            (None, _) => {}
+        if let Some((_, value)) = found.next() {
+            return found.next().map_or(Ok(Some(value)), |_| Err(Twice));
         }
-        let Some((outer, rest)) = path.split_once('.') else {
-            return Ok(None);
-        };
-        let Some(outer) = self.find(outer)? else {
-            return Ok(None);
-        };
-        match serde_json::from_str::<Fields<'a>>(outer.get()) {
-            Ok(inner) => inner.find(rest),
-            // The value is not an object.
-            Err(_) => Ok(None),
+        if let Some((outer, rest)) = path.split_once('.')
+            && let Some(outer) = self.find(outer)?
+            // The value may be no object.
+            && let Ok(inner) = serde_json::from_str::<Fields<'a>>(outer.get())
+        {
+            return inner.find(rest);
         }
+        Ok(None)
     }
 }
 
 impl<'de> Deserialize<'de> for Fields<'de> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct Pairs;
 
         impl<'de> Visitor<'de> for Pairs {
@@ -83,15 +78,9 @@ impl<'de> Deserialize<'de> for Fields<'de> {
                 f.write_str("an object")
             }
 
-            fn visit_map<A: MapAccess<'de>>(
-                self,
-                mut map: A,
-            ) -> std::result::Result<Self::Value, A::Error> {
-                let mut fields = Vec::new();
-                while let Some(field) = map.next_entry()? {
-                    fields.push(field);
-                }
-                Ok(Fields(fields))
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Fields<'de>, A::Error> {
+                let fields = std::iter::from_fn(|| map.next_entry().transpose());
+                fields.collect::<Result<_, _>>().map(Fields)
             }
         }
 
@@ -120,8 +109,8 @@ impl Absent {
         if self.names.is_empty() {
             return;
         }
-        self.names
-            .retain(|name| matches!(fields.find(name), Ok(None)));
+        let is_absent = |name: &String| matches!(fields.find(name), Ok(None));
+        self.names.retain(is_absent);
         if self.present.is_empty() {
             let names = fields.0.iter().map(|(name, _)| name.text().into_owned());
             self.present = names.collect();
@@ -142,12 +131,10 @@ impl Absent {
     /// # Errors
     /// [`ErrorKind::Input`](crate::error::ErrorKind::Input).
     pub fn check(&self, path: &Path) -> Result<()> {
-        match self.names.first() {
-            Some(name) if !self.present.is_empty() => {
-                Err(no_such_field(path, "field", name, &self.present))
-            }
-            _ => Ok(()),
-        }
+        let absent = self.names.first().filter(|_| !self.present.is_empty());
+        absent.map_or(Ok(()), |name| {
+            Err(no_such_field(path, "field", name, &self.present))
+        })
     }
 }
 
@@ -189,22 +176,17 @@ pub fn without_nan(line: &str) -> Option<String> {
     while let Some(place) = rest.find(['"', '\\', 'N', 'I', '-']) {
         let (before, from) = rest.split_at(place);
         written += before;
-        let name = NAMES
-            .iter()
-            .find(|name| !is_text && from.starts_with(**name));
-        let length = match (name, from.as_bytes()) {
-            (Some(name), _) => {
-                written += "null";
-                rest = &from[name.len()..];
-                continue;
-            }
+        let mut names = NAMES.iter();
+        if let Some(name) = names.find(|name| !is_text && from.starts_with(**name)) {
+            written += "null";
+            rest = &from[name.len()..];
+            continue;
+        }
+        is_text ^= from.starts_with('"');
+        let length = match from.as_bytes() {
             // An escaped character does not end a string.
-            (None, [b'\\', next, ..]) if next.is_ascii() => 2,
-            (None, [first, ..]) => {
-                is_text ^= *first == b'"';
-                1
-            }
-            (None, []) => break,
+            [b'\\', next, ..] if next.is_ascii() => 2,
+            _ => 1,
         };
         written += &from[..length];
         rest = &from[length..];

@@ -275,11 +275,9 @@ impl<'a> ReleaseLine<'a> {
         let fields: Fields<'a> = serde_json::from_str(line).map_err(|_| BadLine::NotJson)?;
         let mut releases = fields.0.iter().filter(|(name, _)| *name == *RELEASE);
         let (Some((_, release)), None) = (releases.next(), releases.next()) else {
-            let marks = MARKS.iter().find(|(name, _)| match &fields.0[..] {
-                [(only, _)] => *only == **name,
-                _ => false,
-            });
-            return Err(marks.map_or(BadLine::NoRelease, |(_, fault)| *fault));
+            let is_only = |name: &str| matches!(&fields.0[..], [(only, _)] if *only == *name);
+            let mark = MARKS.iter().find(|(name, _)| is_only(name));
+            return Err(mark.map_or(BadLine::NoRelease, |(_, fault)| *fault));
         };
         let Text(release) = serde_json::from_str(release.get()).map_err(|_| BadLine::NoRelease)?;
         let mut bytes = [0; Release::BYTES];

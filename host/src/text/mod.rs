@@ -140,12 +140,8 @@ pub fn english_stop_words() -> HashSet<Word> {
 /// 64 KiB, a line without a number after its tab if others have one, a file of more than three
 /// lines of which nine in ten have a number in another place, or a file without a word.
 pub fn read_word_list(path: &Path) -> Result<HashSet<Word>> {
-    let fail = |problem| {
-        Error::input(format!(
-            "cannot use the words of `{}`: {problem}",
-            path.display()
-        ))
-    };
+    let shown = path.display();
+    let fail = |problem| Error::input(format!("cannot use the words of `{shown}`: {problem}"));
     let file = foreign::open_text(path)?;
     let mut lines = Lines::new(BufReader::new(file), LINE_LIMIT);
     let mut list = HashSet::new();
@@ -271,21 +267,22 @@ fn body_of(message: &str, depth: usize) -> String {
     let lines: Vec<&str> = lines.map(|line| line.trim_end_matches('\r')).collect();
     let (header, body) = split_header(&lines);
     let decoded = has_mime(header).then(|| {
-        let lines = header.iter().chain(body).map(|line| repaired(line));
-        mime_text(&(lines.collect::<Vec<_>>().join("\n") + "\n"), depth)
+        let lines = header.iter().chain(body).map(|line| repaired(line) + "\n");
+        mime_text(&lines.collect::<String>(), depth)
     });
-    match decoded.flatten() {
-        Some((texts, inner)) => {
-            let lines = texts
-                .iter()
-                .flat_map(|(text, is_html)| text.lines().map(|line| (line, *is_html)));
-            let own = own_text(&lines.collect::<Vec<_>>());
-            let texts = [own].into_iter().chain(inner);
-            let texts: Vec<String> = texts.filter(|text| !text.is_empty()).collect();
-            texts.join("\n")
-        }
-        None => own_text(&body.iter().map(|line| (*line, false)).collect::<Vec<_>>()),
-    }
+    let Some((texts, inner)) = decoded.flatten() else {
+        return own_text(body.iter().map(|line| (*line, false)));
+    };
+    let lines = |(text, is_html)| str::lines(text).map(move |line| (line, is_html));
+    let own = own_text(
+        texts
+            .iter()
+            .map(|(text, is_html)| (&**text, *is_html))
+            .flat_map(lines),
+    );
+    let texts = [own].into_iter().chain(inner);
+    let texts: Vec<String> = texts.filter(|text| !text.is_empty()).collect();
+    texts.join("\n")
 }
 
 /// Separates the header, with the line that ends it, from the body. A text that begins with a
@@ -302,10 +299,10 @@ fn split_header<'a>(lines: &'a [&'a str]) -> (&'a [&'a str], &'a [&'a str]) {
     let is_part = |line: &&str| {
         field(line).is_some() || line.starts_with([' ', '\t', '>']) || line.starts_with("From ")
     };
-    let count = lines
+    let header = lines
         .iter()
-        .take_while(|line| !is_blank(line) && is_part(line))
-        .count();
+        .take_while(|line| !is_blank(line) && is_part(line));
+    let count = header.count();
     let end = match lines.get(count) {
         None if unmistakable(lines) >= 2 => count,
         None => 0,
@@ -388,8 +385,9 @@ fn mime_text(message: &str, depth: usize) -> Option<(Vec<Part>, Vec<String>)> {
     let text_of = |is_read: &dyn Fn(usize, &MessagePart<'_>) -> bool| -> Option<Vec<_>> {
         let parts = parsed.parts.iter().enumerate();
         let parts = parts.filter(|(place, part)| is_read(*place, part));
-        let texts = parts.filter_map(|(_, part)| part_text(message, part));
-        let texts: Vec<Part> = texts.collect();
+        let texts: Vec<Part> = parts
+            .filter_map(|(_, part)| part_text(message, part))
+            .collect();
         let is_filled = texts.iter().any(|(text, _)| !text.trim().is_empty());
         is_filled.then_some(texts)
     };
@@ -416,10 +414,9 @@ fn mime_text(message: &str, depth: usize) -> Option<(Vec<Part>, Vec<String>)> {
     let inner = [0].into_iter().chain(digests.flatten().copied());
     let inner = inner.filter_map(|place| {
         let part = parsed.parts.get(place as usize).filter(|_| depth < MOST)?;
-        let raw = message.get(part.offset_body as usize..part.offset_end as usize);
+        let raw = message.get(part.offset_body as usize..part.offset_end as usize)?;
         let is_message = matches!(part.body, PartType::Message(_));
-        raw.filter(|_| is_message)
-            .map(|raw| body_of(raw, depth + 1))
+        is_message.then(|| body_of(raw, depth + 1))
     });
     let inner: Vec<String> = inner.collect();
     // The plain alternative may be empty, and the type of the only part unknown.
@@ -557,10 +554,8 @@ fn tag_end(tag: &str) -> Option<usize> {
 /// Decodes the lines of Base64 before other text, which mailing lists append. Returns `None` if
 /// the whole text is other text.
 fn from_base64(raw: &str, charset: &str) -> Option<String> {
-    let is_code = |line: &&str| {
-        let mut bytes = line.bytes();
-        bytes.all(|byte| byte.is_ascii_alphanumeric() || b"+/=".contains(&byte))
-    };
+    let is_digit = |byte: u8| byte.is_ascii_alphanumeric() || b"+/=".contains(&byte);
+    let is_code = |line: &&str| line.bytes().all(is_digit);
     let lines = || raw.lines().map(str::trim);
     let code: String = lines().take_while(is_code).collect();
     let text = from_charset(&base64_decode(code.as_bytes())?, charset);
@@ -662,20 +657,20 @@ fn from_charset(bytes: &[u8], name: &str) -> String {
     if name == "utf-7" {
         return from_utf7(&String::from_utf8_lossy(bytes));
     }
-    match (charset_decoder(name.as_bytes()), str::from_utf8(bytes)) {
-        (Some(decode), _) => decode(bytes),
-        (None, Ok(text)) => text.to_owned(),
-        (None, Err(_)) => match charset_decoder(b"windows-1252") {
-            Some(decode) if !name.starts_with("utf") => decode(bytes),
-            _ => String::from_utf8_lossy(bytes).into_owned(),
-        },
-    }
+    let western = || charset_decoder(b"windows-1252").filter(|_| !name.starts_with("utf"));
+    let decoder = charset_decoder(name.as_bytes());
+    let decoder = decoder.or_else(|| str::from_utf8(bytes).err().and_then(|_| western()));
+    decoder.map_or_else(
+        || String::from_utf8_lossy(bytes).into_owned(),
+        |decode| decode(bytes),
+    )
 }
 
 /// Returns the lines of a body without signature and quotations. Each comes with whether it was
 /// HTML, whose cells and empty blocks are lines too, and no signs of a signature or quotation.
-fn own_text(body: &[(&str, bool)]) -> String {
-    let body = without_margin(body);
+fn own_text<'a>(body: impl Iterator<Item = (&'a str, bool)>) -> String {
+    let body: Vec<_> = body.collect();
+    let body = without_margin(&body);
     // Many programs strip the trailing blank of the delimiter.
     let delimiter =
         |(line, is_html): &(&str, bool)| *line == "-- " || !is_html && line.trim_end() == "--";
