@@ -46,6 +46,7 @@ struct Limited {
 }
 
 /// The place of the last byte in the file.
+#[derive(Default)]
 struct Place {
     separator: u8,
     at: At,
@@ -62,8 +63,9 @@ struct Place {
 }
 
 /// Position of a byte within a record.
-#[derive(Clone, Copy, PartialEq)]
+#[derive(Clone, Copy, Default, PartialEq)]
 enum At {
+    #[default]
     Start,
     Plain,
     Quoted,
@@ -221,12 +223,8 @@ impl Cells {
             ended: false,
             place: Place {
                 separator,
-                at: At::Start,
-                read: 0,
                 line: 1,
-                opened: 0,
-                is_needed: false,
-                faults: VecDeque::new(),
+                ..Place::default()
             },
         };
         // Records with too few or too many fields are handled here, not by the reader.
@@ -308,13 +306,10 @@ pub(crate) fn other_separator(names: &[String], separator: u8, name: &str) -> Op
         ('|', "vertical bars"),
         (',', "commas"),
     ];
+    let is_name = |part: &str| part.trim_matches(['"', ' ']) == name;
     let parts = |c: char| {
-        names.iter().any(|own| {
-            own.contains(c)
-                && own
-                    .split(c)
-                    .any(|part| part.trim_matches(['"', ' ']) == name)
-        })
+        let mut parted = names.iter().filter(|own| own.contains(c));
+        parted.any(|own| own.split(c).any(is_name))
     };
     let is_other = |c: char| u32::from(c) != u32::from(separator);
     let found = usual
@@ -323,16 +318,16 @@ pub(crate) fn other_separator(names: &[String], separator: u8, name: &str) -> Op
     let mut tried = HashSet::new();
     let mut is_mark =
         |c: &char| is_other(*c) && !c.is_alphanumeric() && !"-_. ".contains(*c) && tried.insert(*c);
-    let mut other = || {
-        // More is a text, in which each character would be tried.
-        let length: usize = names.iter().map(String::len).sum();
-        let mut separators = names.iter().flat_map(|own| own.chars());
-        separators.find(|c| length <= 4096 && is_mark(c) && parts(*c))
+    let other = match found {
+        Some((_, name)) => (*name).to_owned(),
+        None => {
+            // More is a text, in which each character would be tried.
+            let length: usize = names.iter().map(String::len).sum();
+            let mut separators = names.iter().flat_map(|own| own.chars());
+            let mark = separators.find(|c| length <= 4096 && is_mark(c) && parts(*c))?;
+            format!("U+{:04X}", u32::from(mark))
+        }
     };
-    let other = found.map_or_else(
-        || other().map(|c| format!("U+{:04X}", u32::from(c))),
-        |(_, name)| Some((*name).to_owned()),
-    )?;
     let wanted = plural(separator);
     Some(format!(
         "its first line has {other} between the names, and not {wanted}; save it with {wanted}"
@@ -348,17 +343,16 @@ impl Cells {
         if similar(name, &self.names).is_some() {
             return Err(no_such_field(path, "column", name, &self.names));
         }
-        let problem = other_separator(&self.names, self.separator, name).unwrap_or_else(|| {
-            if self.names.is_empty() {
-                return "it is empty; its first line must name the columns".to_owned();
-            }
-            // Does not quote the names: without a header line they are private texts.
-            format!(
+        if self.names.is_empty() {
+            let problem = "it is empty; its first line must name the columns";
+            return Err(unusable(path, problem));
+        }
+        // Does not quote the names: without a header line they are private texts.
+        let other = other_separator(&self.names, self.separator, name);
+        Err(unusable(path, &other.unwrap_or_else(|| format!(
                 "its first line must name the columns, and names no column `{name}`; name the one to read, or rename \
                  it. Does each line end with a line feed?"
-            )
-        });
-        Err(unusable(path, &problem))
+            ))))
     }
 
     /// Reads the next record; false at the end. Blank lines are skipped.
@@ -426,20 +420,14 @@ impl Cells {
 impl Source for Cells {
     fn line(&mut self, out: &mut Vec<u8>) -> io::Result<bool> {
         let before = self.reader.position().line();
-        match self.read() {
-            Ok(true) => {
-                let end = self.reader.position().byte();
-                match self.reader.get_mut().place.fault(end) {
-                    Some(fault) => return self.reject(&fault, out),
-                    None => self.go_to(self.start(), out),
-                }
-            }
-            Ok(false) => return Ok(false),
-            Err(problem) => {
-                self.go_to(before, out);
-                return Err(problem);
-            }
+        if !self.read().inspect_err(|_| self.go_to(before, out))? {
+            return Ok(false);
         }
+        let end = self.reader.position().byte();
+        if let Some(fault) = self.reader.get_mut().place.fault(end) {
+            return self.reject(&fault, out);
+        }
+        self.go_to(self.start(), out);
         let (found, expected) = (self.record.len(), self.names.len());
         let names = self.names.iter().map(String::as_bytes);
         if self.stops && expected > 1 && names.eq(&self.record) {
@@ -458,10 +446,8 @@ impl Source for Cells {
             self.push_list(out);
             return Ok(true);
         }
-        let mut cells = self.record.iter();
         let mut before = b'{';
-        for (place, name) in self.names.iter().enumerate() {
-            let cell = cells.next().unwrap_or_default();
+        for (place, (name, cell)) in self.names.iter().zip(&self.record).enumerate() {
             if cell.is_empty() && self.text != Some(place) {
                 continue;
             }

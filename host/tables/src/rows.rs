@@ -64,6 +64,8 @@ struct Leaf {
     value: usize,
 }
 
+const DAMAGED_PAGES: &str = "its pages are damaged; write it anew";
+
 /// The levels of a row are inconsistent.
 struct Broken;
 
@@ -102,33 +104,29 @@ pub(crate) fn open(
                 fields.push(node);
             }
         }
-        let named = |missing: &str| {
-            let columns = schema.columns().iter();
-            let columns: Vec<String> = columns.map(|column| column.path().string()).collect();
-            no_such_field(path, "column", missing, &columns)
-        };
+        let columns = schema.columns().iter().map(|column| column.path().string());
+        let columns: Vec<String> = columns.collect();
+        let named = |missing: &str| no_such_field(path, "column", missing, &columns);
         if tree.leaves.is_empty() {
             let wanted = wanted.unwrap_or_default().join(", ");
             return Err(named(needed.unwrap_or(&wanted)));
         }
         if let Some(needed) = needed {
             let node = find(&mut fields, needed).ok_or_else(|| named(needed))?;
-            if let What::Value(what) = &mut node.what
-                && needed != RELEASE
-            {
+            if let What::Value(what) = &mut node.what {
                 *what = Use::Text;
             }
         }
         for leaf in &tree.leaves {
             let column = schema.column(leaf.place);
             if Form::of(&column).is_none() {
+                let remedy = match wanted {
+                    None => "all columns are copied, so write the file without this one",
+                    Some(_) => "name another column, or leave it out",
+                };
                 let problem = format!(
-                    "{}, which are not read; wanted are strings, numbers, dates, times, truth values or bytes; {}",
+                    "{}, which are not read; wanted are strings, numbers, dates, times, truth values or bytes; {remedy}",
                     said(&column),
-                    match wanted {
-                        None => "all columns are copied, so write the file without this one",
-                        Some(_) => "name another column, or leave it out",
-                    }
                 );
                 return Err(unusable(path, &problem));
             }
@@ -139,7 +137,7 @@ pub(crate) fn open(
             }
         }
         for field in &mut fields {
-            if let What::Value(what @ Use::Other) = &mut field.what
+            if let What::Value(what) = &mut field.what
                 && field.name == RELEASE
             {
                 *what = Use::Release;
@@ -327,9 +325,7 @@ impl Rows {
                     *cause.downcast().expect("it was asked for")
                 }
                 // The message of the library could quote a value.
-                other => io::Error::other(
-                    damage(&other).unwrap_or("its pages are damaged; write it anew"),
-                ),
+                other => io::Error::other(damage(&other).unwrap_or(DAMAGED_PAGES)),
             })?;
             if !read {
                 return Ok(false);
@@ -340,7 +336,7 @@ impl Rows {
         row.map_err(|Broken| {
             // Discards the part of the row that was written.
             out.clear();
-            io::Error::other("its pages are damaged; write it anew")
+            io::Error::other(DAMAGED_PAGES)
         })?;
         Ok(true)
     }
