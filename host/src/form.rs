@@ -442,13 +442,8 @@ mod tests {
         let found = Contents::of(&Form::parse(&bytes).unwrap());
         assert_eq!(found.attributes, contents().attributes);
         let pair = |own: &Pair| (own.first.clone() + &own.second, own.weight);
-        assert!(
-            found
-                .pairs
-                .iter()
-                .map(pair)
-                .eq([("ac".into(), 2), ("bc".into(), 1)])
-        );
+        let pairs: Vec<_> = found.pairs.iter().map(pair).collect();
+        assert_eq!(pairs, [("ac".to_owned(), 2), ("bc".to_owned(), 1)]);
         assert_eq!(found.to_bytes().unwrap(), bytes);
         let json = serde_json::to_string(&found).unwrap();
         assert_eq!(Contents::from_json(&json).unwrap(), found);

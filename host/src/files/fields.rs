@@ -160,10 +160,13 @@ pub fn no_such_field(path: &Path, kind: &str, name: &str, present: &[String]) ->
             present[..present.len().min(30)].join(", ")
         ),
     };
-    Error::input(format!(
-        "cannot read the table `{}`: {problem}",
-        path.display()
-    ))
+    unusable(path, &problem)
+}
+
+/// An error about a table.
+pub fn unusable(path: &Path, problem: &str) -> Error {
+    let path = path.display();
+    Error::input(format!("cannot read the table `{path}`: {problem}"))
 }
 
 /// Replaces by null the numbers that JSON lacks and Python writes, NaN and infinities. Returns

@@ -25,6 +25,8 @@ use parquet::schema::types::{ColumnDescriptor, SchemaDescriptor};
 use undertone::error::{Error, Result};
 use undertone::files::foreign;
 
+pub use undertone::files::fields::unusable;
+
 /// Opens a Parquet file.
 ///
 /// # Errors
@@ -187,12 +189,20 @@ fn zigzag(bytes: &mut &[u8]) -> Option<i64> {
 
 /// For `map_err`: converts an error of the Parquet library.
 pub fn problem(path: &Path) -> impl FnOnce(ParquetError) -> Error {
-    move |problem| match problem {
-        ParquetError::External(cause) if cause.is::<std::io::Error>() => {
-            let cause = cause.downcast().expect("it was asked for");
-            Error::io("read", path)(*cause)
-        }
-        other => unusable(path, damage(&other).unwrap_or(&other.to_string())),
+    move |problem| match io_cause(problem) {
+        Ok(cause) => Error::io("read", path)(cause),
+        Err(other) => unusable(path, damage(&other).unwrap_or(&other.to_string())),
+    }
+}
+
+/// The error of the system that caused an error of the Parquet library.
+pub(crate) fn io_cause(problem: ParquetError) -> Result<io::Error, ParquetError> {
+    match problem {
+        ParquetError::External(cause) => match cause.downcast() {
+            Ok(cause) => Ok(*cause),
+            Err(other) => Err(ParquetError::External(other)),
+        },
+        other => Err(other),
     }
 }
 
@@ -214,14 +224,6 @@ pub(crate) const DAMAGED: &str = "it is damaged, and the reader of Parquet gave 
 /// Errors of `work`; [`ErrorKind::Input`](undertone::error::ErrorKind::Input) if it panics.
 pub fn guarded<T>(path: &Path, work: impl FnOnce() -> Result<T>) -> Result<T> {
     catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|_| Err(unusable(path, DAMAGED)))
-}
-
-/// An error about a table.
-pub fn unusable(path: &Path, problem: &str) -> Error {
-    Error::input(format!(
-        "cannot read the table `{}`: {problem}",
-        path.display()
-    ))
 }
 
 /// Index of a column. Dots separate the names in the path of a nested field.
@@ -260,8 +262,10 @@ pub enum Form {
 impl Form {
     /// Returns the form of a column, or `None` for an unsupported type.
     pub fn of(about: &ColumnDescriptor) -> Option<Self> {
-        let scale = |scale: i32| Form::Decimal(u32::try_from(scale).unwrap_or(0));
+        // Older programs write no logical type.
+        use ConvertedType as Old;
         let old = about.converted_type();
+        let scale = |scale: i32| Form::Decimal(u32::try_from(scale).unwrap_or(0));
         let parts = |unit: &TimeUnit| match unit {
             TimeUnit::MILLIS => 1_000,
             TimeUnit::MICROS => 1_000_000,
@@ -279,14 +283,12 @@ impl Form {
             (Type::FIXED_LEN_BYTE_ARRAY, Some(LogicalType::Decimal(about))) if is_short => {
                 scale(about.scale)
             }
-            (Type::BYTE_ARRAY | Type::FIXED_LEN_BYTE_ARRAY, None) => match old {
-                ConvertedType::DECIMAL
-                    if is_short && about.physical_type() == Type::FIXED_LEN_BYTE_ARRAY =>
-                {
+            (physical @ (Type::BYTE_ARRAY | Type::FIXED_LEN_BYTE_ARRAY), None) => match old {
+                Old::DECIMAL if is_short && physical == Type::FIXED_LEN_BYTE_ARRAY => {
                     scale(about.type_scale())
                 }
-                ConvertedType::NONE => Self::Bytes,
-                ConvertedType::UTF8 | ConvertedType::ENUM | ConvertedType::JSON => Self::Text,
+                Old::NONE => Self::Bytes,
+                Old::UTF8 | Old::ENUM | Old::JSON => Self::Text,
                 _ => return None,
             },
             (Type::FIXED_LEN_BYTE_ARRAY, Some(LogicalType::Uuid)) => Self::Uuid,
@@ -296,32 +298,21 @@ impl Form {
             (Type::INT32 | Type::INT64, Some(LogicalType::Time(about))) => {
                 Self::Time(parts(&about.unit))
             }
-            (Type::INT32 | Type::INT64, Some(LogicalType::Integer(about))) => {
-                if about.is_signed {
-                    Self::Whole
-                } else {
-                    Self::Unsigned
-                }
+            (Type::INT32 | Type::INT64, Some(LogicalType::Integer(about))) if !about.is_signed => {
+                Self::Unsigned
             }
+            (Type::INT32 | Type::INT64, Some(LogicalType::Integer(_))) => Self::Whole,
             // A column of nulls.
             (Type::INT32 | Type::INT64, Some(LogicalType::Unknown)) => Self::Whole,
-            // Older programs write no logical type.
             (Type::INT32 | Type::INT64, None) => match old {
-                ConvertedType::DATE => Self::Day,
-                ConvertedType::DECIMAL => scale(about.type_scale()),
-                ConvertedType::TIME_MILLIS => Self::Time(1_000),
-                ConvertedType::TIME_MICROS => Self::Time(1_000_000),
-                ConvertedType::TIMESTAMP_MILLIS => Self::Instant(1_000),
-                ConvertedType::TIMESTAMP_MICROS => Self::Instant(1_000_000),
-                ConvertedType::UINT_8
-                | ConvertedType::UINT_16
-                | ConvertedType::UINT_32
-                | ConvertedType::UINT_64 => Self::Unsigned,
-                ConvertedType::NONE
-                | ConvertedType::INT_8
-                | ConvertedType::INT_16
-                | ConvertedType::INT_32
-                | ConvertedType::INT_64 => Self::Whole,
+                Old::DATE => Self::Day,
+                Old::DECIMAL => scale(about.type_scale()),
+                Old::TIME_MILLIS => Self::Time(1_000),
+                Old::TIME_MICROS => Self::Time(1_000_000),
+                Old::TIMESTAMP_MILLIS => Self::Instant(1_000),
+                Old::TIMESTAMP_MICROS => Self::Instant(1_000_000),
+                Old::UINT_8 | Old::UINT_16 | Old::UINT_32 | Old::UINT_64 => Self::Unsigned,
+                Old::NONE | Old::INT_8 | Old::INT_16 | Old::INT_32 | Old::INT_64 => Self::Whole,
                 _ => return None,
             },
             _ => return None,
@@ -467,14 +458,14 @@ enum Batch {
 /// Opens a column of this type, given with its pages, whose values are converted by `value`.
 fn reader<T: DataType, V: 'static>(
     (column, pages): (Arc<ColumnDescriptor>, Box<dyn PageReader>),
-    value: fn(T::T) -> Option<V>,
+    value: impl Fn(T::T) -> Option<V> + Send + 'static,
     batch: fn(Vec<V>) -> Batch,
 ) -> Box<ReadBatch> {
     let mut reader = ColumnReaderImpl::<T>::new(column, pages);
     Box::new(move |rows, levels, repeats| {
         let mut values = Vec::with_capacity(rows);
         let (rows, ..) = reader.read_records(rows, Some(levels), Some(repeats), &mut values)?;
-        let values: Option<Vec<V>> = values.into_iter().map(value).collect();
+        let values: Option<Vec<V>> = values.into_iter().map(&value).collect();
         let long = || ParquetError::General("a decimal is too long".to_owned());
         Ok((rows, batch(values.ok_or_else(long)?)))
     })
@@ -723,10 +714,7 @@ mod tests {
         let count = AtomicU64::new(0);
         assert!(count_items(&count, 10_000_000).is_ok());
         let error = count_items(&count, 10_000_000).unwrap_err().to_string();
-        assert!(
-            error.contains("lists of more than 16777216 items"),
-            "{error}"
-        );
+        assert!(error.contains("more than 16777216 items"), "{error}");
         // The next batch has room again.
         count.store(0, Ordering::Relaxed);
         assert!(count_items(&count, 10_000_000).is_ok());
@@ -740,10 +728,8 @@ mod tests {
         let long = [&[5, 2, 0][..], &[5, 4], &size, &[5, 6], &packed].concat();
         for header in [short, long] {
             let problem = check_page(&header).unwrap_err();
-            assert!(
-                problem.contains("28000 bytes and would unpack to 900000000"),
-                "{problem}"
-            );
+            let part = "28000 bytes and would unpack to 900000000";
+            assert!(problem.contains(part), "{problem}");
         }
     }
 }

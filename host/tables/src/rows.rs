@@ -16,7 +16,9 @@ use undertone::error::Result;
 use undertone::files::fields::no_such_field;
 use undertone::progress::Progress;
 
-use crate::columns::{self, DAMAGED, Form, Pages, Values, damage, guarded, packed, said, unusable};
+use crate::columns::{
+    self, DAMAGED, Form, Pages, Values, damage, guarded, io_cause, packed, said, unusable,
+};
 use crate::{RELEASE, Source, Stream, push_text};
 
 /// Rows per batch. Texts may have 16 MiB, so a batch can have a gigabyte.
@@ -320,12 +322,10 @@ impl Rows {
 
     fn next(&mut self, out: &mut Vec<u8>) -> io::Result<bool> {
         if self.left == 0 {
-            let read = self.read().map_err(|problem| match problem {
-                ParquetError::External(cause) if cause.is::<io::Error>() => {
-                    *cause.downcast().expect("it was asked for")
-                }
+            let read = self.read().map_err(|problem| {
+                let other = |problem| damage(&problem).unwrap_or(DAMAGED_PAGES);
                 // The message of the library could quote a value.
-                other => io::Error::other(damage(&other).unwrap_or(DAMAGED_PAGES)),
+                io_cause(problem).unwrap_or_else(|problem| io::Error::other(other(problem)))
             })?;
             if !read {
                 return Ok(false);

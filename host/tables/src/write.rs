@@ -23,6 +23,8 @@ use undertone::files::fields::Fields;
 use undertone::files::form::Form;
 use undertone_core::release::Release;
 
+use crate::columns::io_cause;
+
 /// Limits of a row group, which is in memory: rows, and bytes of lines.
 const ROWS: usize = 1 << 16;
 const BYTES: usize = 1 << 24;
@@ -65,12 +67,7 @@ pub struct Table {
 
 /// For `map_err`: converts an error of the Parquet library while writing.
 pub fn unwritten(path: &Path) -> impl FnOnce(ParquetError) -> Error {
-    move |problem| match problem {
-        ParquetError::External(cause) if cause.is::<io::Error>() => {
-            Error::io("write", path)(*cause.downcast().expect("it was asked for"))
-        }
-        other => Error::io("write", path)(io::Error::other(other)),
-    }
+    move |problem| Error::io("write", path)(io_cause(problem).unwrap_or_else(io::Error::other))
 }
 
 impl Table {
