@@ -51,18 +51,17 @@ impl AtomicFile {
         let target = resolved(path.as_ref());
         let name = target.file_name().unwrap_or_default().to_string_lossy();
         let problem = if name.is_empty() {
-            "it names no file; add a file name"
+            Some("it names no file; add a file name")
         } else if target.is_dir() {
-            "it is a folder; add a file name"
+            Some("it is a folder; add a file name")
         } else if target.is_symlink() {
-            "it is a link of a circle of links, which leads to no file; name one"
-        } else if target.metadata().is_ok_and(|there| !there.is_file()) {
-            // Renaming over a device or a pipe would remove it.
-            "it is not a regular file; name one"
+            Some("it is a link of a circle of links, which leads to no file; name one")
         } else {
-            ""
+            // Renaming over a device or a pipe would remove it.
+            let is_other = target.metadata().is_ok_and(|there| !there.is_file());
+            is_other.then_some("it is not a regular file; name one")
         };
-        if !problem.is_empty() {
+        if let Some(problem) = problem {
             return Err(Error::output(&target, problem));
         }
         remove_left_parts(&target, &name);
@@ -116,10 +115,14 @@ impl AtomicFile {
     /// [`ErrorKind::Io`](crate::error::ErrorKind::Io). The target is then unchanged, unless only
     /// the last step, flushing its folder to the disk, failed.
     pub fn commit(mut self) -> Result<()> {
-        let written = take_mode(self.writer.get_ref(), &self.target, 0).and_then(|()| self.sync());
-        let named = written.and_then(|()| Ok(self.part.persist(&self.target)?));
-        let named = named.and_then(|()| sync_folder(&self.target));
-        named.map_err(Error::io("write", &self.target))
+        let target = self.target.clone();
+        let commit = || -> io::Result<()> {
+            take_mode(self.writer.get_ref(), &self.target, 0)?;
+            self.sync()?;
+            self.part.persist(&self.target)?;
+            sync_folder(&self.target)
+        };
+        commit().map_err(Error::io("write", &target))
     }
 
     /// Writes everything to the disk without giving the file its name, so that

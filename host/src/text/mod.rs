@@ -273,13 +273,10 @@ fn body_of(message: &str, depth: usize) -> String {
     let Some((texts, inner)) = decoded.flatten() else {
         return own_text(body.iter().map(|line| (*line, false)));
     };
-    let lines = |(text, is_html)| str::lines(text).map(move |line| (line, is_html));
-    let own = own_text(
-        texts
-            .iter()
-            .map(|(text, is_html)| (&**text, *is_html))
-            .flat_map(lines),
-    );
+    let lines = texts
+        .iter()
+        .flat_map(|(text, is_html)| text.lines().map(|line| (line, *is_html)));
+    let own = own_text(lines);
     let texts = [own].into_iter().chain(inner);
     let texts: Vec<String> = texts.filter(|text| !text.is_empty()).collect();
     texts.join("\n")
@@ -657,13 +654,12 @@ fn from_charset(bytes: &[u8], name: &str) -> String {
     if name == "utf-7" {
         return from_utf7(&String::from_utf8_lossy(bytes));
     }
-    let western = || charset_decoder(b"windows-1252").filter(|_| !name.starts_with("utf"));
-    let decoder = charset_decoder(name.as_bytes());
-    let decoder = decoder.or_else(|| str::from_utf8(bytes).err().and_then(|_| western()));
-    decoder.map_or_else(
-        || String::from_utf8_lossy(bytes).into_owned(),
-        |decode| decode(bytes),
-    )
+    let decoder = charset_decoder(name.as_bytes()).or_else(|| {
+        let is_western = !name.starts_with("utf") && str::from_utf8(bytes).is_err();
+        charset_decoder(b"windows-1252").filter(|_| is_western)
+    });
+    let lossy = || String::from_utf8_lossy(bytes).into_owned();
+    decoder.map_or_else(lossy, |decode| decode(bytes))
 }
 
 /// Returns the lines of a body without signature and quotations. Each comes with whether it was

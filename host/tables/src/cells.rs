@@ -348,11 +348,14 @@ impl Cells {
             return Err(unusable(path, problem));
         }
         // Does not quote the names: without a header line they are private texts.
-        let other = other_separator(&self.names, self.separator, name);
-        Err(unusable(path, &other.unwrap_or_else(|| format!(
+        let unnamed = || {
+            format!(
                 "its first line must name the columns, and names no column `{name}`; name the one to read, or rename \
                  it. Does each line end with a line feed?"
-            ))))
+            )
+        };
+        let other = other_separator(&self.names, self.separator, name);
+        Err(unusable(path, &other.unwrap_or_else(unnamed)))
     }
 
     /// Reads the next record; false at the end. Blank lines are skipped.
