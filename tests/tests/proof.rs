@@ -23,32 +23,23 @@ use undertone_core::unit::Unit;
 use undertone_core::vector::Noise;
 use undertone_tests::documents::levels_of;
 use undertone_tests::exponential::{PRECISION, exp, exp_of};
-use undertone_tests::law::{draws_below, draws_in, law};
+use undertone_tests::law::{draws_below, draws_in, ends, law};
 use undertone_tests::packs::{
     DepthParts, LayerParts, LexiconParts, PhrasesParts, RecoderParts, ScoreParts, Scoring, pack,
 };
 use undertone_tests::{FixedEntropy, FixedWords, noise};
 
-const RULES: [Rule; 2] = [Rule::PermuteAndFlip, Rule::Exponential];
+pub(crate) const RULES: [Rule; 2] = [Rule::PermuteAndFlip, Rule::Exponential];
 
-fn epsilon(micro: u32) -> Epsilon {
+/// Millionths, as ε is held.
+pub(crate) const MICRO: u64 = 1_000_000;
+
+pub(crate) fn epsilon(micro: u32) -> Epsilon {
     Epsilon::from_micro(micro).expect("an epsilon")
 }
 
 fn two_to(bits: u32) -> BigUint {
     BigUint::from(1u32) << bits
-}
-
-/// The words of the first and of the last 128-bit draw below `n` that is in `start..end`.
-fn ends(start: u128, end: u128, n: u128) -> [[u64; 2]; 2] {
-    let words = |draw: BigUint| {
-        let draw = u128::try_from(draw).expect("128 bits");
-        [(draw >> 64) as u64, draw as u64]
-    };
-    [
-        words(draws_below(start, n)),
-        words(draws_below(end, n) - 1u32),
-    ]
 }
 
 /// The draw of `select` from exactly these words.
@@ -191,53 +182,6 @@ fn the_exponential_mechanism_has_its_law_exactly() {
         assert_eq!(sum, two_to(256));
         if levels.len() <= 6 {
             assert_eq!(code, law(&levels, RULES[1], ratio).numerators);
-        }
-    }
-}
-
-/// Long lists with coins: the level of the t-th head, and the positions of its candidates, from the
-/// definition.
-#[test]
-fn coins_of_long_lists_fall_where_they_should() {
-    let mut public = PublicRng::new(0x7e57_9002);
-    for m in [33, 3 * PART_BLOCK, 4 * PART_BLOCK + 5, 9 * PART_BLOCK] {
-        let levels: Vec<u8> = (0..m).map(|_| 1 + below(&mut public, 4) as u8).collect();
-        let mut sorted = levels.clone();
-        sorted.sort_unstable();
-        let ratio = Ratio::new(epsilon(2_000_000));
-        let weights: Vec<u128> = ratio.weights(RULES[0]).take(4).collect();
-        let coins: Vec<u64> = (0..m).map(|_| public.next_u64()).collect();
-        let heads: Vec<u8> = sorted
-            .iter()
-            .zip(&coins)
-            .filter(|(level, coin)| u128::from(**coin) < weights[usize::from(**level - sorted[0])])
-            .map(|(level, _)| *level)
-            .collect();
-        let total = heads.len() as u128;
-        for t in 0..heads.len() {
-            let level = heads[t];
-            let turns =
-                t == 0 || t + 1 == heads.len() || heads[t - 1] != level || heads[t + 1] != level;
-            if !turns && below(&mut public, 100) > 0 {
-                continue;
-            }
-            let candidates: Vec<usize> = (0..m).filter(|r| levels[*r] == level).collect();
-            let n = candidates.len() as u128;
-            let rank = below(&mut public, n);
-            for rank in [0, rank.into(), n - 1] {
-                for end in [0, 1] {
-                    let draws = [
-                        ends(t as u128, t as u128 + 1, total)[end],
-                        ends(rank, rank + 1, n)[end],
-                    ];
-                    let words = [&coins[..], &draws.concat()].concat();
-                    let found = drawn(&levels, 5, RULES[0], ratio, &words);
-                    assert_eq!(
-                        found as usize, candidates[rank as usize],
-                        "{m} candidates, head {t}"
-                    );
-                }
-            }
         }
     }
 }
