@@ -2,12 +2,10 @@
 
 use std::mem::MaybeUninit;
 
-use dashu_float::round::mode::{Down, Up};
 use num_bigint::BigUint;
 use statrs::function::beta::beta_reg;
 use statrs::function::gamma::gamma_lr;
 use undertone_audit::sampled::statistics::{g_test, uniform_test};
-use undertone_core::epsilon::Epsilon;
 use undertone_core::hazmat;
 use undertone_core::laplace::{Laplace, LaplaceError, Noise, Sensitivity};
 use undertone_core::rng::rand_core::Rng;
@@ -15,6 +13,8 @@ use undertone_core::rng::{PublicRng, below};
 use undertone_tests::exponential::{PRECISION, exp};
 use undertone_tests::noise::{self, Real, normal, real, uniform};
 use undertone_tests::{CountingRng, FixedWords, soak};
+
+use crate::proof::epsilon;
 
 /// Gives access to single variables of the sampler.
 #[warn(clippy::float_arithmetic)]
@@ -33,10 +33,6 @@ const Z_LIMIT: f64 = 7.0;
 const DIMENSIONS: [u32; 16] = [
     1, 2, 3, 31, 32, 33, 62, 63, 64, 65, 128, 129, 300, 384, 768, 1024,
 ];
-
-fn epsilon(micro: u32) -> Epsilon {
-    Epsilon::from_micro(micro).expect("an epsilon")
-}
 
 fn laplace(dimension: u32, micro: u32, units: u64) -> Laplace {
     let sensitivity = Sensitivity::from_units(units).expect("a sensitivity");
@@ -261,37 +257,36 @@ fn wrong_laws_are_noticed() {
         assert!(wrong.radius < P_LIMIT, "{m}: {wrong:?}");
         let wrong = Sample::made(m, seed, |rng| gamma(m + 1, rng), |_, _| ()).findings();
         assert!(wrong.radius < P_LIMIT, "{m}: {wrong:?}");
-        // One coordinate off centre; one too small; one a copy of another; the first coordinate
-        // exchanged for a larger one with probability ½ if the noise is large.
         let shift = (m as f64 + 1.0).sqrt() / 5.0;
-        let moved = |_: f64, z: &mut [f64]| z[0] += shift;
-        let wrong = Sample::made(m, seed, |rng| gamma(m, rng), moved).findings();
-        assert!(
-            wrong.direction[0] < P_LIMIT && wrong.signs > Z_LIMIT,
-            "{m}: {wrong:?}"
-        );
-        let shrunk = |_: f64, z: &mut [f64]| z[0] *= 0.85;
-        let wrong = Sample::made(m, seed, |rng| gamma(m, rng), shrunk).findings();
-        assert!(
-            wrong.covariance > Z_LIMIT || wrong.direction[0] < P_LIMIT,
-            "{m}: {wrong:?}"
-        );
-        let reused = |_: f64, z: &mut [f64]| z[1] = z[0];
-        let wrong = Sample::made(m, seed, |rng| gamma(m, rng), reused).findings();
-        assert!(
-            wrong.covariance > Z_LIMIT && wrong.signs > Z_LIMIT,
-            "{m}: {wrong:?}"
-        );
-        let sorted = |r: f64, z: &mut [f64]| {
-            if (r > m as f64) == (z[0].abs() < z[1].abs()) {
-                z.swap(0, 1);
-            }
-        };
-        let wrong = Sample::made(m, seed, |rng| gamma(m, rng), sorted).findings();
-        assert!(
-            wrong.radius > P_LIMIT && wrong.joint[0] < P_LIMIT,
-            "{m}: {wrong:?}"
-        );
+        type Change<'a> = &'a dyn Fn(f64, &mut [f64]);
+        type IsNoticed = fn(&Findings) -> bool;
+        let changes: [(Change<'_>, IsNoticed); 4] = [
+            // One coordinate off centre.
+            (&|_, z| z[0] += shift, |wrong| {
+                wrong.direction[0] < P_LIMIT && wrong.signs > Z_LIMIT
+            }),
+            // One coordinate too small.
+            (&|_, z| z[0] *= 0.85, |wrong| {
+                wrong.covariance > Z_LIMIT || wrong.direction[0] < P_LIMIT
+            }),
+            // One coordinate a copy of another.
+            (&|_, z| z[1] = z[0], |wrong| {
+                wrong.covariance > Z_LIMIT && wrong.signs > Z_LIMIT
+            }),
+            // The larger of two coordinates first if the noise is large.
+            (
+                &|r, z| {
+                    if (r > m as f64) == (z[0].abs() < z[1].abs()) {
+                        z.swap(0, 1);
+                    }
+                },
+                |wrong| wrong.radius > P_LIMIT && wrong.joint[0] < P_LIMIT,
+            ),
+        ];
+        for (change, is_noticed) in changes {
+            let wrong = Sample::made(m, seed, |rng| gamma(m, rng), change).findings();
+            assert!(is_noticed(&wrong), "{m}: {wrong:?}");
+        }
     }
 }
 
@@ -495,45 +490,6 @@ fn kappa_keeps_its_bound() {
     );
     // The bound is sharp: with η sixteen times as large it would not hold.
     assert!(largest.0 * 16.0 > 2f64.powi(64 - 23));
-}
-
-/// κ again, with its logarithm, by an arbitrary-precision library that rounds up, for each s/h of
-/// the grid.
-#[test]
-fn kappa_from_its_formula() {
-    type Above = dashu_float::FBig<Up, 2>;
-    type Below = dashu_float::FBig<Down, 2>;
-    let above = |n: u64| Above::from(n).with_precision(128).value();
-    let below = |n: u64| Below::from(n).with_precision(128).value();
-    let dimensions = (1..=1024).filter(|m| soak() || m % 73 == 0 || *m < 4 || *m > 1022);
-    let mut largest = 0.0f64;
-    for m in dimensions {
-        for (micro, units) in parameters(u64::from(m), 10) {
-            let l = laplace(m, micro, units);
-            // s/2^k with k the exponent of h: D·2⁻³²·10⁶/E·√(m+1), above.
-            let shift = -32 - l.grid_exponent() as isize;
-            let s_over_h = above(units) * above(1_000_000) / above(u64::from(micro))
-                * above(u64::from(m) + 1).sqrt()
-                * Above::from_parts(1.into(), shift)
-                    .with_precision(128)
-                    .value();
-            let root: Above = below(u64::from(m) + 1).sqrt().with_rounding();
-            let widening = above(1) + above(10) / root;
-            let u =
-                s_over_h * &widening * Above::from_parts(1.into(), -43).with_precision(128).value();
-            // 1 − u, rounded down.
-            let rest: Below = below(1) - u.clone().with_rounding::<Down>();
-            let quotient = (above(1) + &u) / rest.with_rounding::<Up>();
-            let density = above(u64::from(m)).sqrt()
-                * above(u64::from(m) + 1).sqrt()
-                * &widening
-                * Above::from_parts(1.into(), -43).with_precision(128).value();
-            let kappa = above(u64::from(m)) * quotient.ln() + density;
-            largest = largest.max(kappa.to_f64().value());
-        }
-    }
-    println!("largest κ: 2^{:.2}", largest.log2());
-    assert!(largest < 2f64.powi(-23));
 }
 
 /// δ₀: the probability that some v is below 2⁻⁷², that ‖g'‖ exceeds √(m+1) + 10, or, where
