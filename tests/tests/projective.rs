@@ -5,7 +5,6 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use num_bigint::BigUint;
 use undertone_core::document::{Document, DocumentError};
-use undertone_core::epsilon::Epsilon;
 use undertone_core::hazmat;
 use undertone_core::ledger::Grant;
 use undertone_core::pack::Pack;
@@ -14,13 +13,12 @@ use undertone_core::release::{Mechanism, Outcome, Release, ReleaseFormatError};
 use undertone_core::rng::{PublicRng, below};
 use undertone_core::select::Rule;
 use undertone_core::unit::Unit;
-use undertone_tests::exponential::exp;
+use undertone_tests::exponential::{PRECISION, exp};
 use undertone_tests::law::{Law, all_within, draws_in, ends};
-use undertone_tests::packs::{DepthParts, ScoreParts, without_nothing_known};
-use undertone_tests::{CountingRng, FixedEntropy, FixedWords};
+use undertone_tests::packs::{ScoreParts, without_nothing_known};
+use undertone_tests::{FixedEntropy, FixedWords};
 
-/// Millionths, as ε is held.
-const MICRO: u64 = 1_000_000;
+use crate::proof::{MICRO, epsilon};
 
 /// ε in millionths: 28 exceeds the range of the weights, 1000 is the maximum.
 const EPSILONS: [u32; 8] = [
@@ -33,10 +31,6 @@ const EPSILONS: [u32; 8] = [
     100_000_000,
     1_000_000_000,
 ];
-
-fn epsilon(micro: u32) -> Epsilon {
-    Epsilon::from_micro(micro).expect("an epsilon")
-}
 
 fn is_prime(q: u32) -> bool {
     q >= 2 && (2..q).all(|d| !q.is_multiple_of(d))
@@ -347,11 +341,8 @@ fn weights_keep_their_ratio() {
         assert_eq!(first, 1 << 40);
         assert!(other >= 1);
         let exact = exp(micro.into(), MICRO);
-        let precision = undertone_tests::exponential::PRECISION;
-        assert!(
-            BigUint::from(first) << precision <= BigUint::from(other) * &exact.lower,
-            "{micro}"
-        );
+        let promised = BigUint::from(other) * &exact.lower;
+        assert!(BigUint::from(first) << PRECISION <= promised, "{micro}");
         let wanted = (first as f64 * (-f64::from(micro) * 1e-6).exp()).max(1.0);
         assert!(other as f64 <= wanted + 2.0, "{micro}: {other} of {wanted}");
     }
@@ -416,25 +407,6 @@ fn wrong_laws_are_caught() {
                     .collect();
                 let within = all_within(&laws, &exp(u64::from(micro), MICRO));
                 assert!(!within, "{bug:?} {geometry:?} {micro}");
-            }
-        }
-    }
-}
-
-/// A server's estimate is unbiased: an outcome's own set has the probability p, that of any other
-/// r, exactly.
-#[test]
-fn sets_have_the_probabilities_of_estimates() {
-    for (geometry, sets) in all_geometries(60) {
-        let (first, other) = Geometry::weights(epsilon(MICRO as u32));
-        let [c, shared] = [geometry.preferred(), geometry.shared()].map(u64::from);
-        for (v, set) in sets.iter().enumerate() {
-            for (u, counted) in sets.iter().enumerate() {
-                let weight = |w: &u32| if set.contains(w) { first } else { other };
-                let found: u64 = counted.iter().map(weight).sum();
-                let own = c * first;
-                let alien = shared * first + (c - shared) * other;
-                assert_eq!(found, if u == v { own } else { alien }, "{geometry:?}");
             }
         }
     }
@@ -539,167 +511,87 @@ fn parts(n: usize) -> ScoreParts {
 }
 
 /// Documents end to end: the point is determined by the best outcome and the random words, and
-/// "nothing known" is a release like any other.
+/// "nothing known" is a release like any other. A pack that leaves "nothing known" out has the
+/// geometry of n outcomes, and another mechanism.
 #[test]
 fn documents_release_the_points_of_their_best_outcome() {
     let mut orders = BTreeSet::new();
-    for n in [1, 2, 3, 12, 60] {
+    let cases = [1, 2, 3, 12, 60].map(|n| [(n, true), (n, false)]).concat();
+    for (n, has_nothing_known) in cases.into_iter().filter(|case| *case != (1, false)) {
         let parts = parts(n);
-        let bytes = parts.to_pack();
+        let with_nothing_known = parts.to_pack();
+        let (bytes, mechanism, outcomes) = if has_nothing_known {
+            (with_nothing_known, Mechanism::Projective, n as u32 + 1)
+        } else {
+            let bytes = without_nothing_known(with_nothing_known);
+            (bytes, Mechanism::ProjectiveKnown, n as u32)
+        };
+        // All biases are equal.
+        let unknown = if has_nothing_known { n as u32 } else { 0 };
         let pack = Pack::parse(&bytes).expect("a pack");
         let mut document = Document::new(&pack).expect("candidates");
-        for best in 0..=n {
+        let grant = |micro| Grant::unrecorded(Unit::WholeText, epsilon(micro));
+        for kind in 0..=n {
             for micro in EPSILONS {
-                // No sentence for "nothing known": a sentence of zeroes has no known word.
-                if best < n {
-                    document.push(&parts.one_hot(best)).expect("room");
+                // A sentence of zeroes has no known word.
+                let sentence = if kind < n {
+                    parts.one_hot(kind)
                 } else {
-                    document.push(&vec![0.0; n]).expect("room");
-                }
-                assert_eq!(hazmat::best(&document), Ok(best as u32));
-                let outcomes = n as u32 + 1;
+                    vec![0.0; n]
+                };
+                document.push(&sentence).expect("room");
+                let best = if kind < n { kind as u32 } else { unknown };
+                assert_eq!(hazmat::best(&document), Ok(best));
                 let geometry = Geometry::best(outcomes, epsilon(micro)).expect("room");
-                let words = [micro.into(), best as u64, u64::from(micro) << 32, 5]
+                let words = [micro.into(), kind as u64, u64::from(micro) << 32, 5]
                     .map(|word: u64| word.wrapping_mul(0x9e37_79b9_7f4a_7c15));
-                let point = hazmat::draw_point(
-                    &geometry,
-                    best as u32,
-                    epsilon(micro),
-                    &mut FixedWords(&words),
-                );
+                let point =
+                    hazmat::draw_point(&geometry, best, epsilon(micro), &mut FixedWords(&words));
                 let drawn =
                     hazmat::draw_projective(&document, epsilon(micro), &mut FixedWords(&words));
                 assert_eq!(drawn, Ok((geometry, point)));
                 assert_eq!(document.sentence_count(), 1);
 
-                let key = [best as u8 + 1; 32];
-                let grant = || Grant::unrecorded(Unit::WholeText, epsilon(micro));
+                let key = [kind as u8 + 1; 32];
                 let release = document
-                    .release_projective(grant(), &mut FixedEntropy::new(&key))
+                    .release_projective(grant(micro), &mut FixedEntropy::new(&key))
                     .expect("entropy");
-                assert_eq!(release.mechanism(), Mechanism::Projective);
+                assert_eq!(release.mechanism(), mechanism);
                 assert_eq!(release.rule(), Rule::Exponential);
                 assert_eq!(release.epsilon(), epsilon(micro));
                 assert_eq!(release.pack_id(), pack.id());
                 assert_eq!(release.order().map(Order::number), Some(geometry.order()));
-                assert!(release.number() < geometry.points());
+                let number = release.number();
+                assert!(number < geometry.points());
+                let point = Outcome::Point { geometry, number };
+                assert_eq!(release.outcome(n as u32), Some(point));
                 // An ε so large that chance hardly moves it.
                 if micro >= 28_000_000 {
-                    assert!(geometry.contains(best as u32, release.number()));
+                    assert!(geometry.contains(best, number));
                 }
                 let bytes = release.to_bytes();
-                assert_eq!(bytes[4..6], [8, 2]);
+                assert_eq!(bytes[4..6], [if has_nothing_known { 8 } else { 12 }, 2]);
                 assert_eq!(bytes[6..8], geometry.order().to_le_bytes());
-                assert_eq!(bytes[12..16], release.number().to_le_bytes());
+                assert_eq!(bytes[12..16], number.to_le_bytes());
                 assert_eq!(Release::from_bytes(&bytes), Ok(release));
+                if !has_nothing_known {
+                    assert_eq!(release.outcome(1), None);
+                }
                 assert_eq!(document.sentence_count(), 0);
-                assert_eq!(hazmat::best(&document), Ok(n as u32), "wiped");
+                assert_eq!(hazmat::best(&document), Ok(unknown), "wiped");
                 orders.insert(geometry.order());
             }
         }
         // The empty document, and a source that fails.
-        let grant = Grant::unrecorded(Unit::WholeText, epsilon(MICRO as u32));
-        assert!(
-            document
-                .release_projective(grant, &mut FixedEntropy::new(&[1; 32]))
-                .is_ok()
-        );
+        let one = || grant(MICRO as u32);
+        let released = document.release_projective(one(), &mut FixedEntropy::new(&[1; 32]));
+        assert!(released.is_ok());
         document.push(&parts.one_hot(0)).expect("room");
-        let grant = Grant::unrecorded(Unit::WholeText, epsilon(MICRO as u32));
-        let failed = document.release_projective(grant, &mut FixedEntropy::new(&[]));
+        let failed = document.release_projective(one(), &mut FixedEntropy::new(&[]));
         assert_eq!(failed, Err(DocumentError::Entropy));
         assert_eq!(document.sentence_count(), 1);
     }
     assert!(orders.len() >= 5, "{orders:?}");
-}
-
-/// A pack that leaves "nothing known" out: the geometry is that of n outcomes, and the release has
-/// another mechanism.
-#[test]
-fn documents_without_nothing_known_release_points_of_candidates() {
-    for n in [2, 3, 12, 60] {
-        let parts = parts(n);
-        let bytes = without_nothing_known(parts.to_pack());
-        let pack = Pack::parse(&bytes).expect("a pack");
-        let mut document = Document::<'_>::new(&pack).expect("candidates");
-        for best in 0..=n {
-            let known = best < n;
-            let sentence = if known {
-                parts.one_hot(best)
-            } else {
-                vec![0.0; n]
-            };
-            document.push(&sentence).expect("room");
-            // All biases are equal.
-            let outcome = if known { best as u32 } else { 0 };
-            assert_eq!(hazmat::best(&document), Ok(outcome));
-            for micro in EPSILONS {
-                let geometry = Geometry::best(n as u32, epsilon(micro)).expect("room");
-                let words = [micro.into(), best as u64, u64::from(micro) << 32, 5]
-                    .map(|word: u64| word.wrapping_mul(0x9e37_79b9_7f4a_7c15));
-                let point =
-                    hazmat::draw_point(&geometry, outcome, epsilon(micro), &mut FixedWords(&words));
-                let drawn =
-                    hazmat::draw_projective(&document, epsilon(micro), &mut FixedWords(&words));
-                assert_eq!(drawn, Ok((geometry, point)));
-            }
-            let one = epsilon(MICRO as u32);
-            let grant = Grant::unrecorded(Unit::WholeText, one);
-            let release = document
-                .release_projective(grant, &mut FixedEntropy::new(&[3; 32]))
-                .expect("entropy");
-            let geometry = Geometry::best(n as u32, one).expect("room");
-            assert_eq!(release.mechanism(), Mechanism::ProjectiveKnown);
-            let bytes = release.to_bytes();
-            assert_eq!(bytes[4..6], [12, 2]);
-            assert_eq!(bytes[6..8], geometry.order().to_le_bytes());
-            assert_eq!(Release::from_bytes(&bytes), Ok(release));
-            let number = release.number();
-            let expected = Outcome::Point { geometry, number };
-            assert_eq!(release.outcome(n as u32), Some(expected));
-            assert_eq!(release.outcome(1), None);
-        }
-    }
-}
-
-/// Four words for every draw.
-#[test]
-fn every_draw_takes_four_words() {
-    let one = epsilon(MICRO as u32);
-    for outcomes in [2, 13, 151, 5001] {
-        let geometry = Geometry::best(outcomes, one).expect("room");
-        for outcome in [0, 1, outcomes - 1] {
-            let mut rng = CountingRng::new(PublicRng::new(outcome.into()));
-            let point = hazmat::draw_point(&geometry, outcome, one, &mut rng);
-            assert!(point < geometry.points());
-            assert_eq!(rng.take_count(), 4);
-        }
-    }
-}
-
-/// Packs without the whole-text rule are refused for every text, and the sentences stay.
-#[test]
-fn packs_without_the_rule_are_refused() {
-    let bytes = DepthParts::on_one_direction(vec![100, 200]).to_pack();
-    let pack = Pack::parse(&bytes).expect("a pack");
-    let mut document = Document::new(&pack).expect("candidates");
-    document.push(&[1.0]).expect("room");
-    let grant = || Grant::unrecorded(Unit::WholeText, epsilon(MICRO as u32));
-    let refused = document.release_projective(grant(), &mut FixedEntropy::new(&[1; 32]));
-    assert_eq!(refused, Err(DocumentError::NoScores));
-    assert_eq!(document.sentence_count(), 1);
-
-    let bytes = ScoreParts::of_table(&[vec![1; 65]], 1).to_pack();
-    let pack = Pack::parse(&bytes).expect("a pack");
-    let mut document = Document::<8, 2>::with_limits(&pack).expect("candidates");
-    document.push(&[1.0]).expect("room");
-    let refused = document.release_projective(grant(), &mut FixedEntropy::new(&[1; 32]));
-    let (found, limit) = (65, 64);
-    assert_eq!(
-        refused,
-        Err(DocumentError::TooManyCandidates { found, limit })
-    );
-    assert_eq!(document.sentence_count(), 1);
 }
 
 /// A server refuses releases that no device makes. The number of a point does not determine its
@@ -743,45 +635,4 @@ fn forged_releases_are_refused() {
         found: 1,
     };
     assert_eq!(Release::from_bytes(&flipped), Err(refused));
-}
-
-/// Estimates from many releases recover the true shares.
-#[test]
-fn many_releases_tell_the_shares() {
-    let one = epsilon(MICRO as u32);
-    let (n, devices) = (30u32, 60_000u32);
-    let geometry = Geometry::best(n + 1, one).expect("room");
-    let mut rng = PublicRng::new(0x7e57_9002);
-    let mut counts = vec![0u32; n as usize + 1];
-    let outcome_of = |device: u32| match device % 10 {
-        0..6 => 7,
-        6..9 => n,
-        _ => 0,
-    };
-    for device in 0..devices {
-        let point = hazmat::draw_point(&geometry, outcome_of(device), one, &mut rng);
-        for candidate in geometry.outcomes_preferring(point).filter(|v| *v <= n) {
-            counts[candidate as usize] += 1;
-        }
-    }
-    let (first, other) = Geometry::weights(one);
-    let [k, c, shared] =
-        [geometry.points(), geometry.preferred(), geometry.shared()].map(f64::from);
-    let e = first as f64 / other as f64;
-    let z = c * e + k - c;
-    let (p, r) = (c * e / z, (shared * e + c - shared) / z);
-    let error = (geometry.variance(n + 1, one) / f64::from(devices)).sqrt();
-    for (outcome, count) in (0..).zip(counts) {
-        let wanted = match outcome {
-            7 => 0.6,
-            0 => 0.1,
-            _ if outcome == n => 0.3,
-            _ => 0.0,
-        };
-        let found = (f64::from(count) / f64::from(devices) - r) / (p - r);
-        assert!(
-            (found - wanted).abs() < 5.0 * error,
-            "{outcome}: {found} instead of {wanted} ± {error}"
-        );
-    }
 }

@@ -34,10 +34,7 @@ use undertone_tests::packs::{
 };
 use undertone_tests::{FixedEntropy, FixedWords};
 
-const RULES: [Rule; 2] = [Rule::PermuteAndFlip, Rule::Exponential];
-
-/// Millionths, as ε is held.
-const MICRO: u64 = 1_000_000;
+use crate::proof::{MICRO, RULES, epsilon};
 
 /// ε in millionths: 42 is more than the weights can tell apart, 1000 the most there is.
 const EPSILONS: [u32; 8] = [
@@ -52,10 +49,6 @@ const EPSILONS: [u32; 8] = [
 ];
 
 const CANDIDATES: [usize; 5] = [1, 2, 3, 12, 150];
-
-fn epsilon(micro: u32) -> Epsilon {
-    Epsilon::from_micro(micro).expect("an epsilon")
-}
 
 /// The ratio of a whole-text release, from the mechanism's definition: one level is worth e^ε.
 fn whole_ratio(micro: u32) -> Ratio {
@@ -76,10 +69,10 @@ fn laws(outcomes: usize, rule: Rule, ratio: Ratio) -> Vec<Law> {
 }
 
 /// The theorem: the probabilities of a release are within e^ε for any two texts. A text matters by
-/// its best outcome only, and every best outcome is tried.
+/// its best outcome only, and every best outcome is tried. The promise is attained, up to the
+/// rounding of weights to integers of at most 2⁴⁸.
 #[test]
 fn no_two_texts_exceed_epsilon() {
-    let mut pairs = 0;
     for n in CANDIDATES {
         for micro in EPSILONS {
             let laws = laws(n + 1, Rule::Exponential, whole_ratio(micro));
@@ -88,29 +81,13 @@ fn no_two_texts_exceed_epsilon() {
                 assert_eq!(sum, BigUint::from(1u32) << law.bits);
             }
             let promise = exp(micro.into(), MICRO);
-            assert!(
-                all_within(&laws, &promise),
-                "{n} candidates, ε = {micro}e-6"
-            );
-            pairs += laws.len() * laws.len();
-        }
-    }
-    println!("{pairs} pairs of texts");
-}
-
-/// The promise is attained, up to the rounding of weights to integers of at most 2⁴⁸.
-#[test]
-fn the_promise_is_nearly_attained() {
-    for n in CANDIDATES {
-        for micro in EPSILONS {
-            let laws = laws(n + 1, Rule::Exponential, whole_ratio(micro));
+            let what = format!("{n} candidates, ε = {micro}e-6");
+            assert!(all_within(&laws, &promise), "{what}");
             let most = (f64::from(micro) * 1e-6).min(48.0 * std::f64::consts::LN_2);
             let loss = laws[0].loss(&laws[n]);
             // For ε = 10^-6, 2^-31 is lost to the rounding of weights.
-            assert!(
-                (0.999 * most..=most + 1e-12).contains(&loss),
-                "{n} {micro}: {loss}"
-            );
+            let is_attained = (0.999 * most..=most + 1e-12).contains(&loss);
+            assert!(is_attained, "{what}: {loss}");
         }
     }
 }
@@ -598,30 +575,26 @@ fn what_is_unknown_counts_for_nothing() {
 #[test]
 fn packs_without_the_rule_are_refused() {
     let depth = depth_parts(3).to_pack();
-    let pack = Pack::parse(&depth).expect("a pack");
-    let mut document = Document::new(&pack).expect("candidates");
-    document.push(&[1.0]).expect("room");
-    let grant = || Grant::unrecorded(Unit::WholeText, epsilon(MICRO as u32));
-    let refused = document.release_whole_text(grant(), &mut FixedEntropy::new(&[1; 32]));
-    assert_eq!(refused, Err(DocumentError::NoScores));
-    assert_eq!(document.sentence_count(), 1);
-
     // Two rows fit 64 candidates with their values, and 256 without.
-    for n in [64, 65, 256] {
-        let bytes = ScoreParts::of_table(&[vec![1; n]], 1).to_pack();
+    let scores = |n| ScoreParts::of_table(&[vec![1; n]], 1).to_pack();
+    let too_many = |found| Err(DocumentError::TooManyCandidates { found, limit: 64 });
+    for (bytes, expected) in [
+        (depth, Err(DocumentError::NoScores)),
+        (scores(64), Ok(())),
+        (scores(65), too_many(65)),
+        (scores(256), too_many(256)),
+    ] {
         let pack = Pack::parse(&bytes).expect("a pack");
-        let mut document = Document::<8, 2>::with_limits(&pack).expect("candidates");
-        document.push(&[1.0]).expect("room");
-        let released = document.release_whole_text(grant(), &mut FixedEntropy::new(&[1; 32]));
-        let limit = 64;
-        match n {
-            64 => assert!(released.is_ok()),
-            _ => {
-                let found = n as u32;
-                let refused = DocumentError::TooManyCandidates { found, limit };
-                assert_eq!(released, Err(refused));
-                assert_eq!(document.sentence_count(), 1);
-            }
+        for release in [
+            Document::<8, 2>::release_whole_text::<FixedEntropy<'_>>,
+            Document::<8, 2>::release_projective,
+        ] {
+            let mut document = Document::with_limits(&pack).expect("candidates");
+            document.push(&[1.0]).expect("room");
+            let grant = Grant::unrecorded(Unit::WholeText, epsilon(MICRO as u32));
+            let released = release(&mut document, grant, &mut FixedEntropy::new(&[1; 32]));
+            assert_eq!(released.map(|_| ()), expected);
+            assert_eq!(document.sentence_count(), usize::from(expected.is_err()));
         }
     }
 }
@@ -630,12 +603,11 @@ fn packs_without_the_rule_are_refused() {
 
 /// One sentence lifts the first candidate alone, another one all others, and the third none.
 fn opposed(n: usize, largest: u8, levels: usize) -> ScoreParts {
-    let row = |first: u8, others: u8| {
-        (0..n)
-            .map(|c| if c == 0 { first } else { others })
-            .collect()
-    };
-    let table: [Vec<u8>; 3] = [row(largest, 0), row(0, largest), row(0, 0)];
+    let table = [[largest, 0], [0, largest], [0, 0]].map(|[first, others]| {
+        let mut row = vec![others; n];
+        row[0] = first;
+        row
+    });
     ScoreParts {
         levels,
         ..ScoreParts::of_table(&table, largest)
@@ -829,14 +801,7 @@ fn a_cap_off_by_one_is_caught() {
 
 /// One direction: the first candidate has code 100, all others 200.
 fn depth_parts(n: usize) -> DepthParts {
-    DepthParts {
-        dimension: 1,
-        exponent: 0,
-        shift: 0,
-        directions: vec![vec![1]],
-        boundaries: vec![(1..=255).collect()],
-        codes: vec![(0..n).map(|c| if c == 0 { 100 } else { 200 }).collect()],
-    }
+    DepthParts::on_one_direction([vec![100], vec![200; n - 1]].concat())
 }
 
 fn depth_bound_is_attained<const K: usize>() {
