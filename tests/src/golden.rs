@@ -2,6 +2,8 @@
 //!
 //! `golden/golden.py` wrote them and explains the format.
 
+use std::str::FromStr;
+
 use undertone_core::epsilon::Epsilon;
 use undertone_core::features::FeatureKinds;
 use undertone_core::release::Release;
@@ -32,6 +34,12 @@ pub struct Golden {
     vectors: &'static str,
 }
 
+impl Golden {
+    const fn new(pack: &'static [u8], vectors: &'static str) -> Self {
+        Self { pack, vectors }
+    }
+}
+
 /// 40 levels, features of texts and a lexicon.
 pub const FEATURES_PACK: &[u8] = include_bytes!("../golden/golden-features.pack");
 
@@ -40,57 +48,33 @@ pub const VOTE_PACK: &[u8] = include_bytes!("../golden/golden-vote.pack");
 
 /// Every pack with vectors: depth, scores, votes, depth after a recoder, scores with features.
 pub const ALL: [Golden; 5] = [
-    Golden {
-        pack: PACK,
-        vectors: include_str!("../golden/vectors.txt"),
-    },
-    Golden {
-        pack: SCORES_PACK,
-        vectors: include_str!("../golden/vectors-scores.txt"),
-    },
-    Golden {
-        pack: VOTE_PACK,
-        vectors: include_str!("../golden/vectors-vote.txt"),
-    },
-    Golden {
-        pack: RECODED_PACK,
-        vectors: include_str!("../golden/vectors-recoded.txt"),
-    },
-    Golden {
-        pack: FEATURES_PACK,
-        vectors: include_str!("../golden/vectors-features.txt"),
-    },
+    Golden::new(PACK, include_str!("../golden/vectors.txt")),
+    Golden::new(SCORES_PACK, include_str!("../golden/vectors-scores.txt")),
+    Golden::new(VOTE_PACK, include_str!("../golden/vectors-vote.txt")),
+    Golden::new(RECODED_PACK, include_str!("../golden/vectors-recoded.txt")),
+    Golden::new(
+        FEATURES_PACK,
+        include_str!("../golden/vectors-features.txt"),
+    ),
 ];
 
 /// More vectors, all by the whole-text rule: of scores, and of votes.
 pub const WHOLE_TEXTS: [Golden; 2] = [
-    Golden {
-        pack: SCORES_PACK,
-        vectors: include_str!("../golden/whole-text-scores.txt"),
-    },
-    Golden {
-        pack: VOTE_PACK,
-        vectors: include_str!("../golden/whole-text-vote.txt"),
-    },
+    Golden::new(SCORES_PACK, include_str!("../golden/whole-text-scores.txt")),
+    Golden::new(VOTE_PACK, include_str!("../golden/whole-text-vote.txt")),
 ];
 
 /// More vectors, all by projective geometry response: of scores, and of votes.
 pub const PROJECTIVE: [Golden; 2] = [
-    Golden {
-        pack: SCORES_PACK,
-        vectors: include_str!("../golden/projective-scores.txt"),
-    },
-    Golden {
-        pack: VOTE_PACK,
-        vectors: include_str!("../golden/projective-vote.txt"),
-    },
+    Golden::new(SCORES_PACK, include_str!("../golden/projective-scores.txt")),
+    Golden::new(VOTE_PACK, include_str!("../golden/projective-vote.txt")),
 ];
 
 /// More vectors, of texts: features of whole texts without an encoder, and no "nothing known".
-pub const KNOWN: Golden = Golden {
-    pack: include_bytes!("../golden/golden-known.pack"),
-    vectors: include_str!("../golden/vectors-known.txt"),
-};
+pub const KNOWN: Golden = Golden::new(
+    include_bytes!("../golden/golden-known.pack"),
+    include_str!("../golden/vectors-known.txt"),
+);
 
 /// A projection for private vectors.
 pub const VECTORS_PACK: &[u8] = include_bytes!("../golden/golden-vectors.pack");
@@ -156,9 +140,6 @@ pub fn cases() -> Vec<Case> {
     ALL[0].cases()
 }
 
-/// Sentences and the vectors that the lexicon of the golden pack must give them.
-///
-/// # Panics
 /// Sentences with their vectors by the lexicon of [`PACK`].
 pub fn sentences() -> Vec<(String, Vec<f32>)> {
     sentences_of(SENTENCES)
@@ -171,12 +152,11 @@ pub fn sentences_with_phrases() -> Vec<(String, Vec<f32>)> {
 
 fn sentences_of(file: &'static str) -> Vec<(String, Vec<f32>)> {
     blocks(file)
-        .map(|fields| match fields[..] {
-            [("sentence", text), ("vector", vector)] => (
-                String::from_utf8(from_hex(text)).expect("UTF-8"),
-                floats(vector),
-            ),
-            _ => panic!("not a sentence and its vector: {fields:?}"),
+        .map(|fields| {
+            (
+                text(one(&fields, "sentence")),
+                floats(one(&fields, "vector")),
+            )
         })
         .collect()
 }
@@ -245,7 +225,6 @@ pub struct BagCase {
 /// # Panics
 /// If the file does not follow the format.
 pub fn bags() -> Vec<BagCase> {
-    let text = |value| String::from_utf8(from_hex(value)).expect("UTF-8");
     let case = |fields: Fields| BagCase {
         name: one(&fields, "case"),
         epsilon: epsilon(&fields),
@@ -255,7 +234,7 @@ pub fn bags() -> Vec<BagCase> {
             "3" => WordMechanism::LaplaceNearest,
             other => panic!("mechanism {other}"),
         },
-        size: one(&fields, "size").parse().expect("a size"),
+        size: number(&fields, "size"),
         entropy: from_hex(one(&fields, "entropy")),
         words: fields
             .iter()
@@ -297,12 +276,10 @@ pub fn vectors() -> Vec<VectorCase> {
     let case = |fields: Fields| VectorCase {
         name: one(&fields, "case"),
         epsilon: epsilon(&fields),
-        noise: Noise::from_number(one(&fields, "noise").parse().expect("a number"))
-            .expect("a noise"),
-        bound_exponent: fields
-            .iter()
-            .find(|(key, _)| *key == "bound_exponent")
-            .map(|(_, value)| value.parse().expect("an exponent")),
+        noise: Noise::from_number(number(&fields, "noise")).expect("a noise"),
+        bound_exponent: all(&fields, "bound_exponent")
+            .next()
+            .map(|value| value.parse().expect("an exponent")),
         entropy: from_hex(one(&fields, "entropy")),
         vector: floats(one(&fields, "vector")),
         release: from_hex(one(&fields, "release")),
@@ -310,10 +287,11 @@ pub fn vectors() -> Vec<VectorCase> {
     blocks(PRIVATE_VECTORS).map(case).collect()
 }
 
-type Fields = Vec<(&'static str, &'static str)>;
+/// The keys and values of a case.
+pub type Fields = Vec<(&'static str, &'static str)>;
 
 /// The `key value` lines of each block, without comments.
-fn blocks(file: &'static str) -> impl Iterator<Item = Fields> {
+pub fn blocks(file: &'static str) -> impl Iterator<Item = Fields> {
     let blocks = file.split("\n\n").map(|block| -> Fields {
         let lines = block.lines().filter(|line| !line.starts_with('#'));
         lines
@@ -323,18 +301,44 @@ fn blocks(file: &'static str) -> impl Iterator<Item = Fields> {
     blocks.filter(|fields| !fields.is_empty())
 }
 
+/// All values of a key.
+pub fn all(fields: &[(&str, &'static str)], wanted: &str) -> impl Iterator<Item = &'static str> {
+    let values = fields.iter().filter(move |(key, _)| *key == wanted);
+    values.map(|(_, value)| *value)
+}
+
 /// The value of a key that occurs once.
-fn one(fields: &[(&'static str, &'static str)], wanted: &str) -> &'static str {
-    let mut values = fields.iter().filter(|(key, _)| *key == wanted);
+///
+/// # Panics
+/// If it does not occur once.
+pub fn one(fields: &[(&str, &'static str)], wanted: &str) -> &'static str {
+    let mut values = all(fields, wanted);
     match (values.next(), values.next()) {
-        (Some((_, value)), None) => value,
+        (Some(value), None) => value,
         _ => panic!("not exactly one `{wanted}` in {fields:?}"),
     }
 }
 
-fn epsilon(fields: &[(&'static str, &'static str)]) -> Epsilon {
-    let micro = one(fields, "epsilon_micro").parse().expect("a number");
-    Epsilon::from_micro(micro).expect("an epsilon")
+/// The number of a key that occurs once.
+///
+/// # Panics
+/// If it does not occur once, or is no number of this type.
+pub fn number<N: FromStr>(fields: &[(&str, &'static str)], wanted: &str) -> N {
+    let number = one(fields, wanted).parse().ok();
+    number.unwrap_or_else(|| panic!("`{wanted}` is no number: {fields:?}"))
+}
+
+/// The ε of a case.
+///
+/// # Panics
+/// If it has none.
+pub fn epsilon(fields: &[(&str, &'static str)]) -> Epsilon {
+    Epsilon::from_micro(number(fields, "epsilon_micro")).expect("an epsilon")
+}
+
+/// A text in hexadecimal.
+fn text(hex: &str) -> String {
+    String::from_utf8(from_hex(hex)).expect("UTF-8")
 }
 
 fn case(fields: &[(&'static str, &'static str)]) -> Case {
@@ -362,9 +366,7 @@ fn case(fields: &[(&'static str, &'static str)]) -> Case {
 fn sentence(key: &str, value: &str) -> Option<Sentence> {
     match key {
         "embedding" => Some(Sentence::Embedding(floats(value))),
-        "sentence" => Some(Sentence::Text(
-            String::from_utf8(from_hex(value)).expect("UTF-8"),
-        )),
+        "sentence" => Some(Sentence::Text(text(value))),
         "case" | "epsilon_micro" | "rule" | "entropy" | "release" => None,
         other => panic!("unknown key {other}"),
     }

@@ -1,11 +1,11 @@
 //! Releases equal those of an independent implementation, byte for byte.
 
+use std::collections::BTreeSet;
 use std::num::NonZero;
 use std::path::Path;
 use std::process::Command;
 
 use undertone_core::document::{Document, DocumentError};
-use undertone_core::epsilon::Epsilon;
 use undertone_core::features::each_feature;
 use undertone_core::form::Form;
 use undertone_core::ledger::Grant;
@@ -16,7 +16,9 @@ use undertone_core::unit::Unit;
 use undertone_core::vector::VectorMechanism;
 use undertone_core::words::{Bag, Vocabulary};
 use undertone_tests::FixedEntropy;
-use undertone_tests::golden::{self, By, Case, FORM, Golden, Sentence, Words};
+use undertone_tests::golden::{
+    self, By, Case, FORM, Golden, Sentence, Words, from_hex, number, one,
+};
 
 fn push(document: &mut Document<'_>, sentence: &Sentence) {
     match sentence {
@@ -71,72 +73,52 @@ fn answers_match_the_reference() {
         (name, form.category_names(2).last()),
         ("häufig?", Some("nein"))
     );
-    let mut questions = std::collections::BTreeSet::new();
-    for block in include_str!("../golden/answers.txt").split("\n\n").skip(1) {
-        let field = |name: &str| {
-            let found = block.lines().find_map(|line| line.strip_prefix(name));
-            found.expect("a field").trim()
-        };
-        let answers: Vec<u32> = field("answers")
-            .split(' ')
-            .map(|number| number.parse().expect("a number"))
-            .collect();
-        let micro = field("epsilon_micro").parse().expect("a number");
-        let epsilon = Epsilon::from_micro(micro).expect("an epsilon");
-        let entropy = golden::from_hex(field("entropy"));
-        let grant = Grant::unrecorded(Unit::WholeText, epsilon);
+    let mut questions = BTreeSet::new();
+    for fields in golden::blocks(include_str!("../golden/answers.txt")) {
+        let grant = Grant::unrecorded(Unit::WholeText, golden::epsilon(&fields));
+        let entropy = from_hex(one(&fields, "entropy"));
+        let answers = numbers(one(&fields, "answers"));
         let release = form.release(&answers, grant, &mut FixedEntropy::new(&entropy));
         let release = release.expect("answers");
-        assert_eq!(
-            release.to_bytes().to_vec(),
-            golden::from_hex(field("release")),
-            "{block}"
-        );
+        let expected = from_hex(one(&fields, "release"));
+        assert_eq!(release.to_bytes().to_vec(), expected, "{fields:?}");
         questions.insert(form.read(&release).expect("a release of the form").index);
     }
     assert_eq!(questions.len(), form.question_count());
+}
+
+/// The numbers of a field.
+fn numbers(field: &str) -> Vec<u32> {
+    let numbers = field.split(' ');
+    numbers.map(|own| own.parse().expect("a number")).collect()
 }
 
 /// Reservoirs of answers that are stored and read after each line, and their releases.
 #[test]
 fn drawn_answers_match_the_reference() {
     let form = Form::parse(FORM).expect("the golden form");
-    let mut questions = std::collections::BTreeSet::new();
-    for block in include_str!("../golden/drawn-answers.txt")
-        .split("\n\n")
-        .skip(1)
-    {
-        let of = |name: &'static str| {
-            let fields = block.lines().filter_map(|line| line.split_once(' '));
-            fields.filter_map(move |(key, value)| (key == name).then_some(value))
-        };
-        let one = |name| of(name).next().expect("a field");
-        let mut keys = of("entropy").map(golden::from_hex);
+    let mut questions = BTreeSet::new();
+    for fields in golden::blocks(include_str!("../golden/drawn-answers.txt")) {
+        let mut keys = golden::all(&fields, "entropy").map(from_hex);
         let mut key = || keys.next().expect("a key for each call");
-        let slot = one("slot").parse().expect("a number");
-        let places = one("places").parse().expect("a number from 1");
+        let (slot, places) = (number(&fields, "slot"), number(&fields, "places"));
         let begun = AnswerReservoir::new(&form, slot, places, &mut FixedEntropy::new(&key()));
         let mut stored = begun.expect("entropy").to_bytes();
-        for answers in of("answers") {
-            let answers: Vec<u32> = answers
-                .split(' ')
-                .map(|number| number.parse().expect("a number"))
-                .collect();
+        for answers in golden::all(&fields, "answers").map(numbers) {
             let read = AnswerReservoir::from_bytes(&stored, &form);
             let mut reservoir = read.expect("it was just stored");
             let added = reservoir.add(&answers, &mut FixedEntropy::new(&key()));
             assert_eq!(added, Ok(()));
             stored = reservoir.to_bytes();
         }
-        assert_eq!(stored.to_vec(), golden::from_hex(one("stored")), "{block}");
+        let expected = from_hex(one(&fields, "stored"));
+        assert_eq!(stored.to_vec(), expected, "{fields:?}");
         let reservoir = AnswerReservoir::from_bytes(&stored, &form).expect("it was just stored");
-        let micro = one("epsilon_micro").parse().expect("a number");
-        let epsilon = Epsilon::from_micro(micro).expect("an epsilon");
-        let grant = Grant::unrecorded(Unit::WholeText, epsilon);
+        let grant = Grant::unrecorded(Unit::WholeText, golden::epsilon(&fields));
         let release = reservoir.release(grant, &mut FixedEntropy::new(&key()));
         let release = release.expect("entropy");
-        let expected = golden::from_hex(one("release"));
-        assert_eq!(release.to_bytes().to_vec(), expected, "{block}");
+        let expected = from_hex(one(&fields, "release"));
+        assert_eq!(release.to_bytes().to_vec(), expected, "{fields:?}");
         questions.insert(form.read(&release).expect("a release of the form").index);
     }
     assert_eq!(questions.len(), form.question_count());
@@ -147,27 +129,16 @@ fn drawn_answers_match_the_reference() {
 fn drawn_sentences_match_the_reference() {
     let pack = Pack::parse(include_bytes!("../golden/golden-scores.pack")).expect("a golden pack");
     let mut document = Document::new(&pack).expect("candidates");
-    let mut places_seen = std::collections::BTreeSet::new();
-    for block in include_str!("../golden/drawn.txt").split("\n\n").skip(1) {
-        let fields: Vec<(&str, &str)> = block
-            .lines()
-            .map(|line| line.split_once(' ').unwrap_or((line, "")))
-            .collect();
-        let of = |name: &'static str| {
-            let own = fields.iter().filter(move |(key, _)| *key == name);
-            own.map(|(_, value)| *value)
-        };
-        let number = |name| of(name).next().expect("a field").parse::<u32>();
-        let epsilon = Epsilon::from_micro(number("epsilon_micro").expect("a number"));
-        let places = u16::try_from(number("places").expect("a number")).expect("16 bits");
-        let places = NonZero::new(places).expect("not 0");
-        let mut keys = of("entropy").map(golden::from_hex);
+    let mut places_seen = BTreeSet::new();
+    for fields in golden::blocks(include_str!("../golden/drawn.txt")) {
+        let places: NonZero<u16> = number(&fields, "places");
+        let mut keys = golden::all(&fields, "entropy").map(from_hex);
         let mut key = || keys.next().expect("a key for each call");
         let begun = Reservoir::new(&document, 0, places, &mut FixedEntropy::new(&key()));
         let mut reservoir = begun.expect("scores");
         for (name, value) in &fields {
             match *name {
-                "sentence" => document.push_sentence(golden::from_hex(value)),
+                "sentence" => document.push_sentence(from_hex(value)),
                 "embedding" => document.push(&golden::floats(value)),
                 _ => continue,
             }
@@ -175,11 +146,11 @@ fn drawn_sentences_match_the_reference() {
             let added = reservoir.add(&mut document, &mut FixedEntropy::new(&key()));
             assert_eq!(added, Ok(()));
         }
-        let grant = Grant::unrecorded(Unit::Sentence, epsilon.expect("an epsilon"));
+        let grant = Grant::unrecorded(Unit::Sentence, golden::epsilon(&fields));
         let release = reservoir.release_drawn(grant, &mut FixedEntropy::new(&key()));
-        let expected = golden::from_hex(of("release").next().expect("a release"));
         let release = release.expect("entropy").to_bytes();
-        assert_eq!(release.to_vec(), expected, "{block}");
+        let expected = from_hex(one(&fields, "release"));
+        assert_eq!(release.to_vec(), expected, "{fields:?}");
         places_seen.insert(places);
     }
     assert!(places_seen.len() >= 6);
@@ -223,7 +194,7 @@ fn releases_match_the_reference() {
 fn whole_texts_match_the_reference() {
     let pack = Pack::parse(golden::KNOWN.pack).expect("a golden pack");
     let mut document = Document::new(&pack).expect("candidates");
-    let mut mechanisms = std::collections::BTreeSet::new();
+    let mut mechanisms = BTreeSet::new();
     for case in golden::KNOWN.cases() {
         for sentence in &case.sentences {
             let Sentence::Text(text) = sentence else {
@@ -300,7 +271,7 @@ fn golden_packs_cover_what_there_is() {
     }
     // Several geometries, with two coordinates and with more.
     let points = golden::PROJECTIVE.iter().flat_map(Golden::cases);
-    let orders: std::collections::BTreeSet<u8> = points.map(|case| case.release[6]).collect();
+    let orders: BTreeSet<u8> = points.map(|case| case.release[6]).collect();
     assert!(orders.len() >= 4, "{orders:?}");
 }
 

@@ -15,6 +15,7 @@ use undertone_core::release::Release;
 use undertone_estimate::counts::Kind;
 use undertone_estimate::plan::Forecast;
 use undertone_estimate::shares::{Confidence, shares};
+use undertone_tests::golden::from_hex;
 use undertone_tests::packs::features_pack;
 
 use crate::c_consumer::compile;
@@ -66,10 +67,7 @@ impl Fleet {
         let text = String::from_utf8(output.stdout).expect("hexadecimal numbers");
         let releases = text.lines().map(|line| {
             let (week, bytes) = line.split_once(' ').expect("a week and a release");
-            let bytes: Vec<u8> = (0..bytes.len() / 2)
-                .map(|at| u8::from_str_radix(&bytes[2 * at..2 * at + 2], 16).expect("a byte"))
-                .collect();
-            let release = Release::from_bytes(&bytes).expect("a release");
+            let release = Release::from_bytes(&from_hex(bytes)).expect("a release");
             (week.parse().expect("a number"), release)
         });
         releases.collect()
