@@ -1,16 +1,13 @@
 //! Depth: the levels of a document against their definition, and the effect of one changed sentence
 //! on levels and releases.
 
-use chacha20::ChaCha12Rng;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use undertone_core::document::{Document, DocumentError};
 use undertone_core::epsilon::Epsilon;
-use undertone_core::hazmat;
 use undertone_core::ledger::Grant;
 use undertone_core::pack::Pack;
-use undertone_core::rng::rand_core::SeedableRng;
-use undertone_core::select::{Ratio, Rule, SliceLevels};
+use undertone_core::select::Ratio;
 use undertone_core::unit::Unit;
 use undertone_tests::documents::{
     SentenceList, config, coordinate, insertions, levels_of, removals, replacements,
@@ -20,7 +17,8 @@ use undertone_tests::law::law;
 use undertone_tests::packs::{DepthParts, naive_fixed};
 use undertone_tests::{FixedEntropy, golden};
 
-const RULES: [Rule; 2] = [Rule::PermuteAndFlip, Rule::Exponential];
+use crate::proof::RULES;
+
 const MAX_DIRECTIONS: usize = 4;
 
 /// Few sentences, so that documents exceed the limit; few directions, so that states are small.
@@ -161,50 +159,6 @@ proptest! {
             prop_assert!(moves.iter().all(|step| (-1..=0).contains(step)), "{:?}", moves);
         }
     }
-
-    #[test]
-    fn order_of_sentences_does_not_matter(
-        ((parts, document, _), shuffled) in documents(1..=9, 0..=7).prop_flat_map(|case| {
-            let shuffled = Just(case.1.clone()).prop_shuffle();
-            (Just(case), shuffled)
-        }),
-    ) {
-        let bytes = parts.to_pack();
-        let pack = Pack::parse(&bytes).expect("a pack");
-        prop_assert_eq!(levels(&pack, &document), levels(&pack, &shuffled));
-    }
-
-    /// `Document::release` is `select` on these levels with the words of ChaCha12, so the exact law
-    /// of the levels is the law of the release.
-    #[test]
-    fn a_release_is_the_selection_from_its_levels(
-        (parts, document, _) in documents(1..=9, 0..=7),
-        key in any::<[u8; 32]>(),
-        micro in 1u32..=1_000_000_000,
-    ) {
-        prop_assume!(key != [0; 32]);
-        let bytes = parts.to_pack();
-        let pack = Pack::parse(&bytes).expect("a pack");
-        let epsilon = Epsilon::from_micro(micro).expect("an epsilon");
-        for rule in RULES {
-            let mut state = Small::with_limits(&pack).expect("candidates");
-            for sentence in &document {
-                state.push(sentence).expect("room");
-            }
-            let levels = levels_of(&state);
-            let release = state
-                .release(Grant::unrecorded(Unit::Sentence, epsilon), rule, &mut FixedEntropy::new(&key))
-                .expect("entropy");
-            let slice = SliceLevels { levels: &levels, bound: 4 };
-            let mut words = ChaCha12Rng::from_seed(key);
-            let drawn = hazmat::select::<4, _>(&slice, rule, Ratio::new(epsilon), &mut words);
-            prop_assert_eq!(Ok(release.number()), drawn);
-            prop_assert_eq!(release.pack_id(), pack.id());
-            // The state is that of a new document.
-            prop_assert_eq!(state.sentence_count(), 0);
-            prop_assert_eq!(levels_of(&state), vec![0; parts.codes[0].len()]);
-        }
-    }
 }
 
 proptest! {
@@ -298,19 +252,17 @@ fn a_full_document_refuses_and_keeps_its_state() {
 #[test]
 fn counts_hold_up_to_every_limit() {
     let parts = DepthParts {
-        dimension: 1,
-        exponent: 0,
-        shift: 0,
         directions: vec![vec![1], vec![-1]],
         boundaries: vec![(1..=255).collect(), (-255..0).collect()],
         codes: vec![(0..=255).collect(), (0..=255).rev().collect()],
+        ..DepthParts::on_one_direction(Vec::new())
     };
     let bytes = parts.to_pack();
     let pack = Pack::parse(&bytes).expect("a pack");
     let mut largest: Document<'_, 255, 2> = Document::with_limits(&pack).expect("candidates");
     let mut sentences = SentenceList::new();
     for k in 1..=255u8 {
-        // First every sentence at the top, so that a count reaches 255, then anywhere.
+        // First every sentence at the top, so that a count reaches 200, then anywhere.
         let value = if k <= 200 { 255 } else { k.wrapping_mul(37) };
         sentences.push(vec![f32::from(value)]);
         largest.push(&sentences[sentences.len() - 1]).expect("room");
@@ -318,35 +270,17 @@ fn counts_hold_up_to_every_limit() {
             assert_eq!(levels_of(&largest), parts.naive_levels(&sentences), "{k}");
         }
     }
-    assert_eq!(
-        largest.push(&[0.0]),
-        Err(DocumentError::Full { limit: 255 })
-    );
-    let levels = levels_of(&largest);
-    let mut release = |rule| {
-        largest.release(
-            Grant::unrecorded(Unit::Sentence, Epsilon::MAX),
-            rule,
-            &mut FixedEntropy::new(&[5; 32]),
-        )
-    };
-    let drawn = release(RULES[0]).expect("entropy").number();
-    // At the largest ε a candidate that is not best is drawn with probability below 2^-44.
-    assert_eq!(levels[drawn as usize], *levels.iter().min().expect("one"));
+    let full = Err(DocumentError::Full { limit: 255 });
+    assert_eq!(largest.push(&[0.0]), full);
 
     let mut smallest: Document<'_, 1, 2> = Document::with_limits(&pack).expect("candidates");
     for rule in RULES {
         smallest.push(&[1.0]).expect("room");
         assert_eq!(smallest.push(&[1.0]), Err(DocumentError::Full { limit: 1 }));
         assert_eq!(levels_of(&smallest), [0; 256]);
-        let mut entropy = FixedEntropy::new(&[6; 32]);
-        smallest
-            .release(
-                Grant::unrecorded(Unit::Sentence, Epsilon::MAX),
-                rule,
-                &mut entropy,
-            )
-            .expect("entropy");
+        let grant = Grant::unrecorded(Unit::Sentence, Epsilon::MAX);
+        let released = smallest.release(grant, rule, &mut FixedEntropy::new(&[6; 32]));
+        released.expect("entropy");
     }
 }
 

@@ -22,8 +22,7 @@ use undertone_tests::forms::{FormParts, seal};
 use undertone_tests::law::{draws_in, ends};
 use undertone_tests::{CountingRng, FixedEntropy, FixedWords};
 
-/// Millionths, as ε is held.
-const MICRO: u64 = 1_000_000;
+use crate::proof::{MICRO, epsilon};
 
 /// ε in millionths: 28 exceeds the range of the weights, 1000 is the maximum.
 const EPSILONS: [u32; 7] = [
@@ -36,14 +35,10 @@ const EPSILONS: [u32; 7] = [
     1_000_000_000,
 ];
 
-fn epsilon(micro: u32) -> Epsilon {
-    Epsilon::from_micro(micro).expect("an epsilon")
-}
-
 // --- The law
 
 /// The bytes that leave the device for these answers and random words.
-type Mechanism = fn(&Form<'_>, &[u32], Epsilon, &mut FixedWords<'_>) -> Vec<u8>;
+type Mechanism<'a> = &'a dyn Fn(&Form<'_>, &[u32], Epsilon, &mut FixedWords<'_>) -> Vec<u8>;
 
 /// The mechanism of the code.
 fn real(form: &Form<'_>, answers: &[u32], epsilon: Epsilon, words: &mut FixedWords<'_>) -> Vec<u8> {
@@ -77,7 +72,7 @@ fn outcome(question: &Question, sizes: &[u32], answers: &[u32]) -> u32 {
 /// and the last random words of every interval. Checks that the release names the question of the
 /// interval and a point on the right side of its geometry, and that no word is left over.
 fn law(
-    mechanism: Mechanism,
+    mechanism: Mechanism<'_>,
     form: &Form<'_>,
     sizes: &[u32],
     answers: &[u32],
@@ -146,7 +141,7 @@ fn law(
 }
 
 /// Checks all pairs of lists of answers.
-fn check(mechanism: Mechanism, parts: &FormParts, micro: u32) -> Result<usize, String> {
+fn check(mechanism: Mechanism<'_>, parts: &FormParts, micro: u32) -> Result<usize, String> {
     let bytes = parts.to_form();
     let form = Form::parse(&bytes).expect("a form");
     let sizes: Vec<u32> = parts
@@ -206,7 +201,7 @@ fn no_two_lists_of_answers_exceed_epsilon() {
         let some = if small { EPSILONS.len() } else { 1 };
         let from = number % EPSILONS.len();
         for micro in EPSILONS.iter().cycle().skip(from).take(some) {
-            pairs += check(real, parts, *micro).unwrap_or_else(|error| {
+            pairs += check(&real, parts, *micro).unwrap_or_else(|error| {
                 panic!("{parts:?} at {micro} millionths: {error}");
             });
         }
@@ -315,11 +310,6 @@ pub(crate) enum Bug {
 /// The check can fail.
 #[test]
 fn planted_mistakes_are_caught() {
-    macro_rules! with {
-        ($bug:expr) => {
-            |form, answers, epsilon, words| planted(form, answers, epsilon, words, $bug)
-        };
-    }
     let parts = FormParts::of_sizes(&[2, 6], &[1, 1], &[]);
     // Otherwise an order of another question could not be told.
     let order = |outcomes| {
@@ -327,20 +317,25 @@ fn planted_mistakes_are_caught() {
         geometry.expect("outcomes").order()
     };
     assert_ne!(order(3), order(7));
+    let check = |bug, micro| {
+        let mechanism = |form: &Form<'_>, answers: &[u32], epsilon, words: &mut FixedWords<'_>| {
+            planted(form, answers, epsilon, words, bug)
+        };
+        check(&mechanism, &parts, micro)
+    };
     for micro in [500_000, 1_000_000] {
-        check(with!(Bug::None), &parts, micro).expect("no mistake");
-        let mistakes: [(Bug, Mechanism); 5] = [
-            (Bug::AnsweredOnly, with!(Bug::AnsweredOnly)),
-            (Bug::WeightsAfterAnswers, with!(Bug::WeightsAfterAnswers)),
-            (Bug::ShorterPath, with!(Bug::ShorterPath)),
-            (Bug::TwoFromOneDraw, with!(Bug::TwoFromOneDraw)),
-            (Bug::WrongOffset, with!(Bug::WrongOffset)),
-        ];
-        for (bug, mechanism) in mistakes {
-            assert!(check(mechanism, &parts, micro).is_err(), "{bug:?}");
+        check(Bug::None, micro).expect("no mistake");
+        for bug in [
+            Bug::AnsweredOnly,
+            Bug::WeightsAfterAnswers,
+            Bug::ShorterPath,
+            Bug::TwoFromOneDraw,
+            Bug::WrongOffset,
+        ] {
+            assert!(check(bug, micro).is_err(), "{bug:?}");
         }
     }
-    assert!(check(with!(Bug::WrongOrder), &parts, 500_000).is_err());
+    assert!(check(Bug::WrongOrder, 500_000).is_err());
 }
 
 /// A number out of range is no answer, whatever its size.
