@@ -23,12 +23,15 @@ use crate::common::{
     STRICT, assert_sanitized, have, output_dir, program_path, root, run, static_library,
 };
 use crate::form;
+use crate::proof::RULES;
 use undertone::demo;
 use undertone::error::{Error, ErrorKind, Result};
-use undertone::release::document::MAX_SENTENCES;
-use undertone_audit::exact::inside::{CoreProjective, CoreWholeText};
+use undertone::release::document::{MAX_SENTENCES, Method as Released};
+use undertone_audit::exact::inside::{CoreWholeText, CoreWords};
 use undertone_audit::sampled::device::{self, Contents, Device, Program, Sentence};
-use undertone_audit::sampled::selection::{self, Change, Neighbours, WordAudit};
+use undertone_audit::sampled::selection::{
+    self, Change, Designs, Neighbours, SentenceAudit, WordAudit,
+};
 use undertone_audit::sampled::stated::Stated;
 use undertone_audit::sampled::vectors;
 use undertone_audit::{Check, Mechanism, Method, Options, Report, levels};
@@ -51,10 +54,12 @@ use undertone_tests::packs::{
 };
 use undertone_tests::soak;
 
-const RULES: [Rule; 2] = [Rule::PermuteAndFlip, Rule::Exponential];
-
 fn epsilon(text: &str) -> Epsilon {
     text.parse().expect("an epsilon")
+}
+
+fn parse(pack: &[u8]) -> Pack<'_> {
+    Pack::parse(pack).expect("a pack")
 }
 
 /// Releases of a document or a word.
@@ -81,15 +86,9 @@ const CANDIDATES: usize = 16;
 /// One sentence lifts the first candidate, another one all others: a loss close to ε. Words are on
 /// a line.
 fn scores_pack() -> Vec<u8> {
-    let table: Vec<Vec<u8>> = [1, 0]
-        .iter()
-        .map(|first| {
-            (0..CANDIDATES)
-                .map(|c| if c == 0 { *first } else { 1 - *first })
-                .collect()
-        })
-        .collect();
-    let scores = ScoreParts::of_table(&table, 1);
+    let (mut first, mut others) = (vec![0; CANDIDATES], vec![1; CANDIDATES]);
+    (first[0], others[0]) = (1, 0);
+    let scores = ScoreParts::of_table(&[first, others], 1);
     let words = (0..40i8).map(|i| vec![3 * i, 0]).collect();
     pack(
         2,
@@ -201,7 +200,7 @@ struct Planted<'p> {
 
 impl<'p> Planted<'p> {
     fn new(bug: Bug, pack: &'p [u8]) -> Self {
-        Self::with(bug, &Pack::parse(pack).expect("a pack"))
+        Self::with(bug, &parse(pack))
     }
 
     fn with(bug: Bug, contents: impl Into<Contents<'p>>) -> Self {
@@ -297,6 +296,41 @@ impl<'p> Planted<'p> {
             _ => epsilon,
         }
     }
+
+    /// The levels of a document that is released in turn with others.
+    fn levels(&self, number: usize, documents: &[usize]) -> Result<Vec<u8>> {
+        let mut kept = self.kept[number].clone();
+        // In turns, so the previous input is the other one.
+        let before = documents.iter().find(|other| **other != number);
+        match (self.bug, before) {
+            (Bug::CountedTwice, _) => {
+                let is_twice = |sentence: &&Sentence| match sentence {
+                    Sentence::Embedding(x) => x[1] > x[0],
+                    Sentence::Text(_) => false,
+                };
+                kept.extend_from_slice(&Vec::from_iter(kept.iter().filter(is_twice).cloned()));
+            }
+            (Bug::NotCleared, Some(before)) => kept.extend_from_slice(&self.kept[*before]),
+            _ => {}
+        }
+        kept.truncate(MAX_SENTENCES);
+        Ok(levels(&device::document(&self.pack(), &kept)?))
+    }
+
+    /// The best outcome of a document.
+    fn best(&self, number: usize) -> Result<u32> {
+        let document = device::document(&self.pack(), &self.kept[number])?;
+        let best = hazmat::best(&document).expect("scores");
+        let candidates = self.pack().candidate_count();
+        match self.bug {
+            Bug::Silent if best == candidates => {
+                Err(Error::new(ErrorKind::Device, "nothing known"))
+            }
+            // In `scores_pack` the candidates after the first one tie.
+            Bug::TiesByText => Ok((best + document.sentence_count() as u32).min(candidates)),
+            _ => Ok(best),
+        }
+    }
 }
 
 impl Device for Planted<'_> {
@@ -336,33 +370,42 @@ impl Device for Planted<'_> {
     fn releases(
         &mut self,
         documents: &[usize],
-        rule: Rule,
+        method: Released,
         epsilon: Epsilon,
         count: usize,
     ) -> Result<Vec<u32>> {
-        let mut all = Vec::new();
-        for number in documents {
-            let mut kept = self.kept[*number].clone();
-            // In turns, so the previous input is the other one.
-            let before = documents.iter().find(|other| *other != number);
-            match (self.bug, before) {
-                (Bug::CountedTwice, _) => {
-                    let is_twice = |sentence: &&Sentence| match sentence {
-                        Sentence::Embedding(x) => x[1] > x[0],
-                        Sentence::Text(_) => false,
-                    };
-                    kept.extend_from_slice(&Vec::from_iter(kept.iter().filter(is_twice).cloned()));
-                }
-                (Bug::NotCleared, Some(before)) => kept.extend_from_slice(&self.kept[*before]),
-                _ => {}
+        let spent = self.spent(epsilon);
+        let best = |number: &usize| self.best(*number);
+        let (all, rule, ratio): (Vec<Vec<u8>>, Rule, Ratio) = match method {
+            Released::Sentence(rule) => {
+                let levels = documents.iter().map(|own| self.levels(*own, documents));
+                let ratio = device::document(&self.pack(), &[])?.ratio(spent);
+                (levels.collect::<Result<_>>()?, rule, ratio)
             }
-            kept.truncate(MAX_SENTENCES);
-            let document = device::document(&self.pack(), &kept)?;
-            all.push((levels(&document), document.ratio(self.spent(epsilon))));
-        }
+            Released::WholeText => {
+                let outcomes = 0..self.outcomes();
+                let levels = |best| outcomes.clone().map(|c| u8::from(c != best)).collect();
+                let all = documents.iter().map(|own| best(own).map(levels));
+                let rule = match self.bug {
+                    Bug::Flipped => Rule::PermuteAndFlip,
+                    _ => Rule::Exponential,
+                };
+                (all.collect::<Result<_>>()?, rule, Ratio::per_unit(spent, 1))
+            }
+            Released::Projective => {
+                let geometry = Geometry::best(self.outcomes(), epsilon).expect("few candidates");
+                let best: Vec<u32> = documents.iter().map(best).collect::<Result<_>>()?;
+                let by = u32::from(self.bug == Bug::OtherSet);
+                let point = |index| {
+                    let outcome = (best[index % best.len()] + by) % geometry.points();
+                    hazmat::draw_point(&geometry, outcome, spent, &mut self.next_rng())
+                };
+                return Ok((0..count).map(point).collect());
+            }
+        };
         Ok((0..count)
             .map(|index| {
-                let (levels, ratio) = &all[index % all.len()];
+                let levels = &all[index % all.len()];
                 let mut rng = self.next_rng();
                 if let Bug::TellsOneIn(n) = self.bug
                     && below(&mut rng, n.into()) == 0
@@ -374,72 +417,7 @@ impl Device for Planted<'_> {
                         .sum();
                     return (told % levels.len()) as u32;
                 }
-                self.select(levels, *ratio, rule, &mut rng)
-            })
-            .collect())
-    }
-
-    fn whole_texts(
-        &mut self,
-        documents: &[usize],
-        epsilon: Epsilon,
-        count: usize,
-    ) -> Result<Vec<u32>> {
-        let mut all = Vec::new();
-        for number in documents {
-            let document = device::document(&self.pack(), &self.kept[*number])?;
-            let mut best = hazmat::best(&document).expect("scores");
-            let candidates = self.pack().candidate_count();
-            if best == candidates && self.bug == Bug::Silent {
-                return Err(Error::new(
-                    ErrorKind::Device,
-                    format!("the device `{}`: nothing known", PathBuf::new().display()),
-                ));
-            }
-            if self.bug == Bug::TiesByText {
-                // In `scores_pack` the candidates after the first one tie.
-                best = (best + document.sentence_count() as u32).min(candidates);
-            }
-            all.push((0..self.outcomes()).map(|c| u8::from(c != best)).collect());
-        }
-        let ratio = Ratio::per_unit(self.spent(epsilon), 1);
-        let rule = match self.bug {
-            Bug::Flipped => Rule::PermuteAndFlip,
-            _ => Rule::Exponential,
-        };
-        Ok((0..count)
-            .map(|index| {
-                let levels: &Vec<u8> = &all[index % all.len()];
-                let mut rng = self.next_rng();
                 self.select(levels, ratio, rule, &mut rng)
-            })
-            .collect())
-    }
-
-    fn points(&mut self, documents: &[usize], epsilon: Epsilon, count: usize) -> Result<Vec<u32>> {
-        let candidates = self.pack().candidate_count();
-        let geometry = Geometry::best(self.outcomes(), epsilon).expect("few candidates");
-        let mut all = Vec::new();
-        for number in documents {
-            let document = device::document(&self.pack(), &self.kept[*number])?;
-            let best = hazmat::best(&document).expect("scores");
-            if best == candidates && self.bug == Bug::Silent {
-                return Err(Error::new(
-                    ErrorKind::Device,
-                    format!("the device `{}`: nothing known", PathBuf::new().display()),
-                ));
-            }
-            all.push(best);
-        }
-        let epsilon = self.spent(epsilon);
-        Ok((0..count)
-            .map(|index| {
-                let best = all[index % all.len()];
-                let best = match self.bug {
-                    Bug::OtherSet => (best + 1) % geometry.points(),
-                    _ => best,
-                };
-                hazmat::draw_point(&geometry, best, epsilon, &mut self.next_rng())
             })
             .collect())
     }
@@ -607,27 +585,67 @@ fn failed(checks: &[Check]) -> Vec<&str> {
     failed.map(|check| check.name.as_str()).collect()
 }
 
+/// An audit of sentences at this ε.
+fn sentences<'a>(pack: &'a Pack<'a>, rule: Rule, micro: &str) -> SentenceAudit<'a> {
+    SentenceAudit {
+        pack,
+        mechanism: "sentences",
+        rule,
+        epsilon: epsilon(micro),
+    }
+}
+
 fn audit_sentences(
     device: &mut dyn Device,
     bytes: &[u8],
     rule: Rule,
     neighbours: &[Neighbours],
 ) -> Vec<Check> {
-    let pack = Pack::parse(bytes).expect("a pack");
-    selection::sentences(device, &pack, "sentences", rule, two(), neighbours, draws())
-        .expect("a device")
+    let pack = parse(bytes);
+    let audit = sentences(&pack, rule, "2");
+    let checks = audit.neighbours(device, neighbours, draws());
+    checks.expect("a device")
+}
+
+/// Two runs of a device that releases by permute-and-flip.
+fn audit_runs(device: &mut dyn Device, bytes: &[u8]) -> Vec<Check> {
+    let pack = parse(bytes);
+    let audit = sentences(&pack, Rule::PermuteAndFlip, "1");
+    Vec::from_iter(audit.runs(device).expect("a device"))
+}
+
+/// Long documents.
+fn audit_long(device: &mut dyn Device, bytes: &[u8]) -> Vec<Check> {
+    let pack = parse(bytes);
+    let audit = sentences(&pack, Rule::PermuteAndFlip, "3");
+    vec![audit.long(device, draws() / 4).expect("a device")]
+}
+
+/// Checks of a device with this pack.
+type Audit = fn(&mut dyn Device, &[u8]) -> Vec<Check>;
+
+/// The audit of a device with this bug fails by these checks; without names, all pass.
+fn assert_noticed(bytes: &[u8], audit: Audit, bug: Bug, names: &[&str]) {
+    let checks = audit(&mut Planted::new(bug, bytes), bytes);
+    let failed = failed(&checks);
+    assert_eq!(failed.is_empty(), names.is_empty(), "{bug:?}: {failed:?}");
+    for name in names {
+        let times = |names: &[&str]| names.iter().filter(|other| *other == name).count();
+        assert!(times(&failed) >= times(names), "{bug:?}: {failed:?}");
+    }
 }
 
 /// No text of the lexicon is a sentence on which this device fails; the search finds some.
 #[test]
 fn the_device_is_asked_for_searched_neighbours() {
     let bytes = scores_pack();
-    let pack = Pack::parse(&bytes).expect("a pack");
+    let pack = parse(&bytes);
+    let designs = Designs::new(&pack).expect("candidates");
     let names = ["loss of a replaced sentence", "frequencies of candidates"];
     for bug in [Bug::None, Bug::CountedTwice] {
         let mut device = Planted::new(bug, &bytes);
         for rule in RULES {
-            let designed = selection::designed(&pack, rule, two()).expect("candidates");
+            let designed = designs.worst(rule, two());
             let checks = audit_sentences(&mut device, &bytes, rule, &designed);
             assert_eq!(failed(&checks), [""; 0], "{rule:?}");
         }
@@ -655,16 +673,19 @@ fn whole_pairs() -> Vec<[Vec<Sentence>; 2]> {
     ]
 }
 
-fn audit_whole_texts(device: &mut dyn Device, bytes: &[u8]) -> Vec<Check> {
-    let pack = Pack::parse(bytes).expect("a pack");
-    let rule = CoreWholeText::new(&pack).expect("small").expect("scores");
+fn audit_whole(device: &mut dyn Device, bytes: &[u8], method: Released) -> Vec<Check> {
+    let pack = parse(bytes);
+    let rule = CoreWholeText::new(&pack, method).expect("small");
+    let rule = rule.expect("scores");
     selection::whole_texts(device, &rule, two(), &whole_pairs(), draws()).expect("a device")
 }
 
+fn audit_whole_texts(device: &mut dyn Device, bytes: &[u8]) -> Vec<Check> {
+    audit_whole(device, bytes, Released::WholeText)
+}
+
 fn audit_points(device: &mut dyn Device, bytes: &[u8]) -> Vec<Check> {
-    let pack = Pack::parse(bytes).expect("a pack");
-    let rule = CoreProjective::new(&pack).expect("small").expect("scores");
-    selection::whole_texts(device, &rule, two(), &whole_pairs(), draws()).expect("a device")
+    audit_whole(device, bytes, Released::Projective)
 }
 
 const FREQUENCIES: &str = "frequencies of outcomes";
@@ -672,12 +693,8 @@ const EXCHANGED: &str = "loss of an exchanged text";
 
 fn audit_answers(device: &mut dyn Device, form: &Form<'_>) -> Vec<Check> {
     let options = Options {
-        mechanisms: Vec::new(),
         epsilons: vec![epsilon("0.5"), two()],
-        rules: Vec::new(),
-        neighbours: 0,
-        releases: draws() as u64,
-        seed: 1,
+        ..options(&[], 0, draws() as u64)
     };
     let report = undertone_audit::run_form(form, Some(device), &options, &mut |_| ());
     let checks = report.expect("a device").checks;
@@ -779,7 +796,7 @@ fn features_pack() -> Vec<u8> {
 fn packs_with_features_are_audited_by_texts() {
     let golden = fs::read(root().join("tests/golden/golden-features.pack"));
     for bytes in [features_pack(), golden.expect("a golden pack")] {
-        let pack = Pack::parse(&bytes).expect("a pack");
+        let pack = parse(&bytes);
         let options = options(&OF_TEXTS, 3000, 2000);
         for (bug, expected) in [(Bug::None, &[][..]), (Bug::Silent, &["texts refused"; 2])] {
             let mut device = Planted::new(bug, &bytes);
@@ -801,7 +818,7 @@ fn packs_with_features_are_audited_by_texts() {
 #[test]
 fn too_few_releases_are_refused() {
     let bytes = scores_pack();
-    let pack = Pack::parse(&bytes).expect("a pack");
+    let pack = parse(&bytes);
     let mut device = Planted::new(Bug::None, &bytes);
     let mut options = Options {
         epsilons: vec![epsilon("0.5"), epsilon("10")],
@@ -820,65 +837,38 @@ fn too_few_releases_are_refused() {
 }
 
 #[test]
-fn a_seeded_generator_is_noticed() {
-    let bytes = scores_pack();
-    let pack = Pack::parse(&bytes).expect("a pack");
-    for (bug, passes) in [
-        (Bug::Seeded, false),
-        (Bug::NoNoise, false),
-        (Bug::None, true),
-    ] {
-        let mut device = Planted::new(bug, &bytes);
-        let rule = Rule::PermuteAndFlip;
-        let check = selection::runs(&mut device, &pack, "", rule, epsilon("1")).expect("a device");
-        let check = check.expect("more than one candidate");
-        assert_eq!(check.passed, passes, "{bug:?}: {check:?}");
-    }
-    let mut device = Planted::new(Bug::Seeded, &bytes);
-    let check = vectors::keys(&mut device, epsilon("1"), 50).expect("a device");
-    assert!(!check.expect("noise at this epsilon").passed);
-}
-
-#[test]
 fn weights_relative_to_level_0_are_noticed() {
     let bytes = depth_pack();
-    let pack = Pack::parse(&bytes).expect("a pack");
+    let pack = parse(&bytes);
     // Four sentences on one side: all candidates are at depth 0, or the second half one level
     // deeper.
-    let rows = |last: f32| document(&[[1.0, 0.0], [1.0, 0.0], [1.0, 0.0], [last, 0.0]]);
-    let document = device::document(&pack, &rows(-0.5)).expect("four sentences");
-    let found = levels(&document);
-    assert!(
-        found.iter().min() == Some(&1) && found.iter().max() == Some(&2),
-        "{found:?}"
-    );
-    let neighbours = [Neighbours {
-        documents: [rows(1.0), rows(-0.5)],
-        change: Change::Replaced,
-    }];
-    // Far below level 0 all weights are 1, the minimum.
-    let epsilon = epsilon("85");
-    for (bug, names) in [
-        (Bug::RelativeToZero, &["frequencies of candidates"][..]),
-        (Bug::None, &[]),
-    ] {
-        let mut device = Planted::new(bug, &bytes);
-        let rule = Rule::Exponential;
-        let checks =
-            selection::sentences(&mut device, &pack, "", rule, epsilon, &neighbours, 1_000)
-                .expect("a device");
-        assert_eq!(failed(&checks), names);
-    }
+    let rows = document(&[[1.0, 0.0], [1.0, 0.0], [1.0, 0.0], [-0.5, 0.0]]);
+    let found = levels(&device::document(&pack, &rows).expect("four sentences"));
+    let ends = (found.iter().min(), found.iter().max());
+    assert_eq!(ends, (Some(&1), Some(&2)), "{found:?}");
+    let relative: Audit = |device, bytes| {
+        let rows = |last: f32| document(&[[1.0, 0.0], [1.0, 0.0], [1.0, 0.0], [last, 0.0]]);
+        let neighbours = [Neighbours {
+            documents: [rows(1.0), rows(-0.5)],
+            change: Change::Replaced,
+        }];
+        // Far below level 0 all weights are 1, the minimum.
+        let pack = parse(bytes);
+        let audit = sentences(&pack, Rule::Exponential, "85");
+        let checks = audit.neighbours(device, &neighbours, 1_000);
+        checks.expect("a device")
+    };
+    assert_noticed(&bytes, relative, Bug::None, &[]);
+    let names = ["frequencies of candidates"];
+    assert_noticed(&bytes, relative, Bug::RelativeToZero, &names);
 }
 
 fn audit_words(device: &mut dyn Device, bytes: &[u8], rule: Rule) -> Vec<Check> {
-    let pack = Pack::parse(bytes).expect("a pack");
-    let vocabulary = Vocabulary::new(&pack).expect("a lexicon");
+    let pack = parse(bytes);
     let pairs = [[0, 39], [12, 13], [20, 5]];
     // 3·2⁻⁴ between neighbours, 7.3 in all.
     let audit = WordAudit {
-        vocabulary: &vocabulary,
-        mechanism: "words",
+        words: &CoreWords::new(&pack).expect("a lexicon"),
         rule,
         epsilon: two(),
         draws: draws() / 4,
@@ -890,34 +880,42 @@ fn audit_words(device: &mut dyn Device, bytes: &[u8], rule: Rule) -> Vec<Check> 
 /// Too little noise, a wrong radius of it, wrong rounding before it, a wrong key.
 #[test]
 fn wrong_noise_is_noticed() {
-    let bytes = scores_pack();
-    let (law, loss) = ("law of the noise", "loss between two vectors");
-    for (bug, noise, expected) in [
-        (Bug::WholeEpsilon, Noise::Laplace, Some(loss)),
-        (Bug::DegreeLess(false), Noise::Laplace, None),
-        (Bug::DegreeLess(true), Noise::Laplace, Some(law)),
-        (Bug::None, Noise::DiscreteLaplace, None),
-        (Bug::Nearest, Noise::DiscreteLaplace, Some(loss)),
-    ] {
-        let mut device = Planted::new(bug, &bytes);
-        let checks = vectors::check(&mut device, noise, epsilon("1"), 20_000).expect("a device");
-        let failed = failed(&checks);
-        assert_eq!(failed.is_empty(), expected.is_none(), "{bug:?}: {failed:?}");
-        let found = |name| failed.contains(&name);
-        assert!(expected.is_none_or(found), "{bug:?}: {failed:?}");
+    fn check(device: &mut dyn Device, noise: Noise, draws: usize) -> Vec<Check> {
+        vectors::check(device, noise, epsilon("1"), draws).expect("a device")
     }
-    for (bug, passes) in [(Bug::None, true), (Bug::WeakKey, false)] {
-        let mut device = Planted::new(bug, &bytes);
+    let few: Audit = |device, _| check(device, Noise::Laplace, 5_000);
+    let laplace: Audit = |device, _| check(device, Noise::Laplace, 20_000);
+    let discrete: Audit = |device, _| check(device, Noise::DiscreteLaplace, 20_000);
+    let few_keys: Audit = |device, _| {
+        let check = vectors::keys(device, epsilon("1"), 50).expect("a device");
+        vec![check.expect("noise at this epsilon")]
+    };
+    let keys: Audit = |device, _| {
         // The default of an audit.
-        let check = vectors::keys(&mut device, epsilon("10"), 20_000).expect("a device");
+        let check = vectors::keys(device, epsilon("10"), 20_000).expect("a device");
         let check = check.expect("noise at this epsilon");
-        assert_eq!(check.passed, passes, "{bug:?}: {check:?}");
         assert!(check.detail.contains("keys of up to 32 bits"), "{check:?}");
+        vec![check]
+    };
+    let (law, loss) = ("law of the noise", "loss between two vectors");
+    let again = "no key comes again";
+    let bytes = scores_pack();
+    for (audit, bug, names) in [
+        (few, Bug::None, &[][..]),
+        (few, Bug::NoNoise, &[loss, law]),
+        (few, Bug::NoiseReused, &["independence of releases"]),
+        (laplace, Bug::WholeEpsilon, &[loss]),
+        (laplace, Bug::DegreeLess(false), &[]),
+        (laplace, Bug::DegreeLess(true), &[law]),
+        (discrete, Bug::None, &[]),
+        (discrete, Bug::Nearest, &[loss]),
+        (few_keys, Bug::Seeded, &[again]),
+        (keys, Bug::None, &[]),
+        (keys, Bug::WeakKey, &[again]),
+    ] {
+        assert_noticed(&bytes, audit, bug, names);
     }
 }
-
-/// Checks of a device with [`scores_pack`].
-type Audit = fn(&mut dyn Device, &[u8]) -> Vec<Check>;
 
 /// The bugs that a single audit finds, and the checks that find them. Without a bug all pass.
 #[test]
@@ -927,18 +925,12 @@ fn bugs_are_noticed() {
     let draws: Audit =
         |device, bytes| audit_sentences(device, bytes, Rule::Exponential, &worst_neighbours());
     let words: Audit = |device, bytes| audit_words(device, bytes, Rule::Exponential);
-    let noise: Audit = |device, _| {
-        let checks = vectors::check(device, Noise::Laplace, epsilon("1"), 5_000);
-        checks.expect("a device")
-    };
+    let (whole, points): (Audit, Audit) = (audit_whole_texts, audit_points);
     // The README's claim about 20,000 releases.
     let now_and_then: Audit = |device, bytes| {
-        let pack = Pack::parse(bytes).expect("a pack");
-        let check = |rule| {
-            let neighbours = worst_neighbours();
-            let one = epsilon("1");
-            selection::sentences(device, &pack, "", rule, one, &neighbours, 20_000)
-        };
+        let pack = parse(bytes);
+        let check =
+            |rule| sentences(&pack, rule, "1").neighbours(device, &worst_neighbours(), 20_000);
         RULES
             .map(check)
             .map(|checks| checks.expect("a device"))
@@ -967,67 +959,34 @@ fn bugs_are_noticed() {
         (words, Bug::WrongFallback, &["unknown words"]),
         (words, Bug::NoiseReused, &["independence of words"]),
         (words, Bug::OneDrawForABag, &["independence of words"]),
-        (noise, Bug::None, &[]),
-        (
-            noise,
-            Bug::NoNoise,
-            &["loss between two vectors", "law of the noise"],
-        ),
-        (noise, Bug::NoiseReused, &[apart]),
-        (audit_whole_texts, Bug::None, &[]),
-        (audit_whole_texts, Bug::Flipped, &[FREQUENCIES]),
-        (
-            audit_whole_texts,
-            Bug::WholeEpsilon,
-            &[EXCHANGED, FREQUENCIES],
-        ),
-        (audit_whole_texts, Bug::TiesByText, &[FREQUENCIES]),
-        (audit_whole_texts, Bug::Silent, &["texts refused"]),
-        (audit_whole_texts, Bug::NoiseReused, &[apart]),
-        (audit_points, Bug::None, &[]),
-        (audit_points, Bug::WholeEpsilon, &[EXCHANGED, FREQUENCIES]),
-        (audit_points, Bug::OtherSet, &[FREQUENCIES]),
-        (audit_points, Bug::Silent, &["texts refused"]),
-        (audit_points, Bug::NoiseReused, &[apart]),
+        (audit_runs, Bug::None, &[]),
+        (audit_runs, Bug::Seeded, &[RUNS]),
+        (audit_runs, Bug::NoNoise, &[RUNS]),
+        (audit_long, Bug::None, &[]),
+        (audit_long, Bug::LateLost, &["frequencies, long documents"]),
+        (whole, Bug::None, &[]),
+        (whole, Bug::Flipped, &[FREQUENCIES]),
+        (whole, Bug::WholeEpsilon, &[EXCHANGED, FREQUENCIES]),
+        (whole, Bug::TiesByText, &[FREQUENCIES]),
+        (whole, Bug::Silent, &["texts refused"]),
+        (whole, Bug::NoiseReused, &[apart]),
+        (points, Bug::None, &[]),
+        (points, Bug::WholeEpsilon, &[EXCHANGED, FREQUENCIES]),
+        (points, Bug::OtherSet, &[FREQUENCIES]),
+        (points, Bug::Silent, &["texts refused"]),
+        (points, Bug::NoiseReused, &[apart]),
     ] {
-        let checks = audit(&mut Planted::new(bug, &bytes), &bytes);
-        let failed = failed(&checks);
-        assert_eq!(failed.is_empty(), names.is_empty(), "{bug:?}: {failed:?}");
-        for name in names {
-            let times = |names: &[&str]| names.iter().filter(|other| *other == name).count();
-            assert!(times(&failed) >= times(names), "{bug:?}: {failed:?}");
-        }
+        assert_noticed(&bytes, audit, bug, names);
     }
-}
-
-/// Releases of packs without "nothing known", which have mechanisms of their own.
-#[test]
-fn wrong_releases_without_nothing_known_are_noticed() {
-    let bytes = without_nothing_known(scores_pack());
-    let audits: [(Audit, Bug); 2] = [
-        (audit_whole_texts, Bug::OutcomeTooMany),
-        (audit_points, Bug::OtherSet),
-    ];
-    for (audit, mistake) in audits {
-        for bug in [Bug::None, mistake] {
-            let checks = audit(&mut Planted::new(bug, &bytes), &bytes);
-            let failed = failed(&checks);
-            assert_eq!(failed.is_empty(), bug == Bug::None, "{bug:?}: {failed:?}");
-        }
-    }
-}
-
-/// Sentences late in a long document.
-#[test]
-fn sentences_that_are_lost_are_noticed() {
-    let bytes = scores_pack();
-    let pack = Pack::parse(&bytes).expect("a pack");
-    for (bug, passes) in [(Bug::None, true), (Bug::LateLost, false)] {
-        let mut device = Planted::new(bug, &bytes);
-        let (rule, draws) = (Rule::PermuteAndFlip, draws() / 4);
-        let check = selection::long(&mut device, &pack, "", rule, epsilon("3"), draws);
-        let check = check.expect("a device");
-        assert_eq!(check.passed, passes, "{bug:?}: {check:?}");
+    // Packs without "nothing known" have mechanisms of their own.
+    let bytes = without_nothing_known(bytes);
+    for (audit, bug, names) in [
+        (whole, Bug::None, &[][..]),
+        (whole, Bug::OutcomeTooMany, &["outcomes exist"]),
+        (points, Bug::None, &[]),
+        (points, Bug::OtherSet, &[FREQUENCIES]),
+    ] {
+        assert_noticed(&bytes, audit, bug, names);
     }
 }
 
@@ -1051,13 +1010,15 @@ fn releases_of_words_are_counted_once() {
 
 /// All checks, on a device with [`scores_pack`].
 fn audit(device: &mut dyn Device, bytes: &[u8]) -> Vec<Check> {
-    let pack = Pack::parse(bytes).expect("a pack");
+    let pack = parse(bytes);
+    let designs = Designs::new(&pack).expect("candidates");
     let mut checks = Vec::new();
     for rule in RULES {
         checks.extend(audit_sentences(device, bytes, rule, &worst_neighbours()));
-        let designed = selection::designed(&pack, rule, epsilon("1")).expect("candidates");
+        let designed = designs.worst(rule, epsilon("1"));
         checks.extend(audit_sentences(device, bytes, rule, &designed));
-        checks.extend(selection::runs(device, &pack, "", rule, epsilon("1")).expect("a device"));
+        let runs = sentences(&pack, rule, "1").runs(device);
+        checks.extend(runs.expect("a device"));
         checks.extend(audit_words(device, bytes, rule));
     }
     checks.extend(audit_whole_texts(device, bytes));
@@ -1081,7 +1042,7 @@ fn audit(device: &mut dyn Device, bytes: &[u8]) -> Vec<Check> {
 // --- Devices in C
 
 /// `ffi/audit/device.c` with these flags and files.
-fn build_device(name: &str, arguments: &[&str]) -> PathBuf {
+pub(crate) fn build_device(name: &str, arguments: &[&str]) -> PathBuf {
     let program = program_path(name);
     run(Command::new("cc")
         .arg("-std=c99")
@@ -1141,7 +1102,7 @@ fn failed_thrice(mut audit: impl FnMut() -> Vec<Check>) -> Vec<String> {
 }
 
 fn start<'p>(program: &Path, pack: &'p [u8]) -> Program<'p> {
-    start_with(program, pack, &Pack::parse(pack).expect("a pack"))
+    start_with(program, pack, &parse(pack))
 }
 
 fn start_with<'p>(program: &Path, bytes: &[u8], contents: impl Into<Contents<'p>>) -> Program<'p> {
@@ -1161,7 +1122,7 @@ fn the_device_passes_an_audit_of_answers() {
     let program = build_device("device-answers", &["-O2"]);
     let mut device = start_with(&program, &bytes, &form);
     assert_eq!(failed_thrice(|| audit_answers(&mut device, &form)), [""; 0]);
-    let error = device.releases(&[0], Rule::Exponential, two(), 1);
+    let error = device.releases(&[0], Released::WholeText, two(), 1);
     assert!(
         error
             .expect_err("a form")
@@ -1197,9 +1158,10 @@ fn the_device_passes() {
         "golden-features.pack",
     ] {
         let bytes = fs::read(root().join("tests/golden").join(name)).expect("a golden pack");
-        let pack = Pack::parse(&bytes).expect("a pack");
+        let pack = parse(&bytes);
         let mut device = start(&program, &bytes);
-        if let Some(rule) = CoreWholeText::new(&pack).expect("small") {
+        let whole_text = CoreWholeText::new(&pack, Released::WholeText);
+        if let Some(rule) = whole_text.expect("small") {
             let text = |words: &str| vec![Sentence::Text(words.to_owned())];
             let pairs = [
                 [text("the great dog"), text("музыка night")],
@@ -1212,12 +1174,13 @@ fn the_device_passes() {
             });
             assert_eq!(failed, [""; 0], "{name}");
         }
+        let designs = Designs::new(&pack).expect("candidates");
         for rule in RULES {
-            let designed = selection::designed(&pack, rule, epsilon("3")).expect("candidates");
+            let designed = designs.worst(rule, epsilon("3"));
+            let audit = sentences(&pack, rule, "3");
             let failed = failed_thrice(|| {
-                let (three, draws) = (epsilon("3"), draws() / 10);
-                selection::sentences(&mut device, &pack, name, rule, three, &designed, draws)
-                    .expect("a device")
+                let checks = audit.neighbours(&mut device, &designed, draws() / 10);
+                checks.expect("a device")
             });
             assert_eq!(failed, [""; 0], "{name}");
         }
@@ -1234,7 +1197,7 @@ fn the_device_passes_an_audit_of_features() {
     let options = options(&OF_TEXTS, 300, 1000);
     let ready = fs::read(root().join("host/packs/assistant.en.pack")).expect("a pack");
     for bytes in [features_pack(), ready] {
-        let pack = Pack::parse(&bytes).expect("a pack");
+        let pack = parse(&bytes);
         let mut device = start(&program, &bytes);
         let failed = failed_thrice(|| report(&mut device, &pack, &options).checks);
         assert_eq!(failed, [""; 0]);
@@ -1246,43 +1209,29 @@ fn bugs_in_c_are_noticed() {
     if !have("cc", "gcc") {
         return;
     }
-    let bytes = scores_pack();
-    let pack = Pack::parse(&bytes).expect("a pack");
-    let rule = Rule::PermuteAndFlip;
+    let flips: Audit =
+        |device, bytes| audit_sentences(device, bytes, Rule::PermuteAndFlip, &worst_neighbours());
     // The loss is 3.90, between 0.417 and 0.0085 of 8,000 releases. Shares that show 2 or less have
     // a probability of e^-219.
-    let doubled = planted_device(
-        "device-doubled",
-        &[
-            ("grant_init_unrecorded", "doubled_grant"),
-            ("document_release", "quiet_release"),
-        ],
-    );
-    let checks = audit_sentences(
-        &mut start(&doubled, &bytes),
-        &bytes,
-        rule,
-        &worst_neighbours(),
-    );
-    assert!(failed(&checks).contains(&"loss of a replaced sentence"));
-
-    let seeded = planted_device("device-seeded", &[("document_release", "seeded_release")]);
-    let mut device = start(&seeded, &bytes);
-    let check = selection::runs(&mut device, &pack, "", rule, epsilon("1")).expect("a device");
-    assert!(!check.expect("more than one candidate").passed);
-
-    let silent = planted_device(
-        "device-silent",
-        &[("document_release_whole_text", "silent_whole_text")],
-    );
-    let checks = audit_whole_texts(&mut start(&silent, &bytes), &bytes);
-    assert!(failed(&checks).contains(&"texts refused"));
-    let silent = planted_device(
-        "device-silent-points",
-        &[("document_release_projective", "silent_projective")],
-    );
-    let checks = audit_points(&mut start(&silent, &bytes), &bytes);
-    assert!(failed(&checks).contains(&"texts refused"));
+    let doubled = [
+        ("grant_init_unrecorded", "doubled_grant"),
+        ("document_release", "quiet_release"),
+    ];
+    let seeded = [("document_release", "seeded_release")];
+    let silent = [("document_release_whole_text", "silent_whole_text")];
+    let no_points = [("document_release_projective", "silent_projective")];
+    let cases: [(&str, &[_], Audit, &str); 4] = [
+        ("doubled", &doubled, flips, "loss of a replaced sentence"),
+        ("seeded", &seeded, audit_runs, RUNS),
+        ("silent", &silent, audit_whole_texts, "texts refused"),
+        ("silent-points", &no_points, audit_points, "texts refused"),
+    ];
+    let bytes = scores_pack();
+    for (name, calls, audit, check) in cases {
+        let program = planted_device(&format!("device-{name}"), calls);
+        let checks = audit(&mut start(&program, &bytes), &bytes);
+        assert!(failed(&checks).contains(&check), "{name}");
+    }
 }
 
 /// Drops sentences after the hundredth, pushed one by one and as texts.
@@ -1306,15 +1255,14 @@ fn late_bugs_in_c_are_noticed() {
         .collect();
     let scores = ScoreParts::of_table(&table, 1);
     let bytes = pack(2, &[lexicon.to_section(), scores.to_section()]);
-    let pack = Pack::parse(&bytes).expect("a pack");
+    let pack = parse(&bytes);
     for (call, bug) in [
         ("document_push", "late_push"),
         ("document_push_sentence", "late_push_sentence"),
     ] {
         let program = planted_device(&format!("device-{bug}"), &[(call, bug)]);
-        let mut device = start(&program, &bytes);
-        let (rule, draws) = (Rule::Exponential, draws() / 4);
-        let check = selection::long(&mut device, &pack, "", rule, epsilon("3"), draws);
+        let audit = sentences(&pack, Rule::Exponential, "3");
+        let check = audit.long(&mut start(&program, &bytes), draws() / 4);
         let checks = [check.expect("a device")];
         // p is 0 as a double. A miss would require 10⁻¹².
         assert!(!failed(&checks).is_empty(), "{bug}");
@@ -1328,7 +1276,7 @@ fn releases_that_lie_are_noticed() {
         return;
     }
     let bytes = scores_pack();
-    let pack = Pack::parse(&bytes).expect("a pack");
+    let pack = parse(&bytes);
     for (planted, field) in [
         (None, None),
         (
@@ -1389,7 +1337,7 @@ fn script(name: &str, text: &str) -> PathBuf {
 fn devices_that_die_hang_or_talk_nonsense_are_errors() {
     let pack = root().join("tests/golden/golden.pack");
     let bytes = fs::read(&pack).expect("a golden pack");
-    let parsed = Pack::parse(&bytes).expect("a pack");
+    let parsed = parse(&bytes);
     let id = parsed.id().map(|byte| format!("{byte:02x}")).concat();
     let hello = format!("echo ok undertone-device 4 0.1.0 portable {id}");
     let release = format!("555452010102000040420f0000000000{id}");
@@ -1417,8 +1365,8 @@ fn devices_that_die_hang_or_talk_nonsense_are_errors() {
         let path = script(name, &text);
         let patience = Duration::from_millis(if text.contains("sleep") { 200 } else { 600_000 });
         let device = Program::start_within(&path, &pack, &parsed, |_| (), patience);
-        let outcome =
-            device.and_then(|mut device| device.releases(&[0], Rule::Exponential, epsilon("1"), 3));
+        let method = Released::Sentence(Rule::Exponential);
+        let outcome = device.and_then(|mut device| device.releases(&[0], method, epsilon("1"), 3));
         let error = outcome.expect_err(name).to_string();
         assert!(
             error.contains(expected) && error.contains(name),
@@ -1547,8 +1495,7 @@ fn bad_requests_are_answered() {
     ];
     let too_many = format!("embeddings 0 {}", "00".repeat(8 * 129));
     let mut lines: Vec<Vec<u8>> = Vec::new();
-    lines.extend(good.iter().map(|line| line.as_bytes().to_vec()));
-    lines.extend(bad.iter().map(|line| line.as_bytes().to_vec()));
+    lines.extend(good.iter().chain(&bad).map(|line| line.as_bytes().to_vec()));
     lines.push(too_many.into_bytes());
     lines.push(b"release\0 1".to_vec());
     // Valid ones with a changed byte or field.
@@ -1575,19 +1522,14 @@ fn bad_requests_are_answered() {
             lines.push(line);
         }
     }
-    for (index, (line, answer)) in lines
-        .iter()
-        .zip(answered(&program, &scores_pack(), &lines))
-        .enumerate()
-    {
+    let refused = good.len()..good.len() + bad.len() + 2;
+    let answers = answered(&program, &scores_pack(), &lines);
+    for (index, (line, answer)) in lines.iter().zip(answers).enumerate() {
         let line = String::from_utf8_lossy(line);
         let fine = answer == "ok" || answer.starts_with("ok ");
         assert!(fine || answer.starts_with("error "), "{line:?}: {answer:?}");
-        if index < good.len() {
-            assert!(fine, "{line:?}: {answer:?}");
-        } else if index < good.len() + bad.len() + 2 {
-            assert!(!fine, "{line:?}: {answer:?}");
-        }
+        assert!(fine || index >= good.len(), "{line:?}: {answer:?}");
+        assert!(!fine || !refused.contains(&index), "{line:?}: {answer:?}");
     }
     let lines = [
         "answers 1000000 3 1,2 4294967295,0",
@@ -1610,15 +1552,9 @@ fn bad_requests_are_answered() {
     let lines = lines.map(|line| line.as_bytes().to_vec());
     let form = FormParts::of_sizes(&[2, 6], &[1, 1], &[]).to_form();
     let answers = answered(&program, &form, &lines);
-    let fine = answers
-        .iter()
-        .take_while(|answer| answer.starts_with("ok "));
-    assert_eq!(fine.count(), 2, "{answers:?}");
-    let mut bad = answers[2..].iter();
-    assert!(
-        bad.all(|answer| answer.starts_with("error ")),
-        "{answers:?}"
-    );
+    let (fine, bad) = answers.split_at(2);
+    let all = |answers: &[String], start| answers.iter().all(|own| own.starts_with(start));
+    assert!(all(fine, "ok ") && all(bad, "error "), "{answers:?}");
     // Invalid packs and forms.
     let pack = program.with_extension("pack");
     for bytes in [&b""[..], b"hello", &[0; 4096], b"UTFORM", &form[..70]] {

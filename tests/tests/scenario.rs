@@ -4,15 +4,16 @@
 #![cfg(unix)]
 
 use std::fs;
-use std::process::Command;
 
-use crate::common::{STRICT, have, output_dir, root, run, static_library};
+use crate::common::{have, output_dir};
+use crate::planted_device::build_device;
 use undertone::corpus::CorpusDocument;
+use undertone::demo;
 use undertone::encoder::LexiconEncoder;
 use undertone::encoder::embeddings::Encoded;
 use undertone::files::resume::Encoding;
 use undertone::pack::{self, Contest, Fit, Inputs, LexiconData, Options, Selector, TargetChoice};
-use undertone::release::document::OsEntropy;
+use undertone::release::document::{Method, OsEntropy};
 use undertone_audit::sampled::device::{Device, Program, Sentence};
 use undertone_core::document::Document;
 use undertone_core::epsilon::Epsilon;
@@ -35,32 +36,19 @@ const SENTENCES: usize = 3;
 /// Public texts on a topic.
 const PUBLIC: usize = 15;
 
+/// Topics of the demo corpus.
+const TOPICS: usize = 12;
+
 /// Texts by topic, the sentences of the demo corpus in their order.
 fn topics() -> Vec<(String, Vec<Vec<String>>)> {
-    let corpus =
-        fs::read_to_string(root().join("host/assets/demo-corpus.txt")).expect("the corpus");
-    let mut topics: Vec<(String, Vec<String>)> = Vec::new();
-    for line in corpus
-        .lines()
-        .filter(|line| !line.is_empty() && !line.starts_with('#'))
-    {
-        match line
-            .strip_prefix('[')
-            .and_then(|line| line.strip_suffix(']'))
-        {
-            Some(topic) => topics.push((topic.to_owned(), Vec::new())),
-            None => topics
-                .last_mut()
-                .expect("a topic first")
-                .1
-                .push(line.to_owned()),
-        }
-    }
-    let texts = |sentences: Vec<String>| sentences.chunks(SENTENCES).map(<[_]>::to_vec).collect();
-    topics
-        .into_iter()
-        .map(|(topic, sentences)| (topic, texts(sentences)))
-        .collect()
+    let all = demo::public_sentences();
+    let of = |topic: usize| {
+        let own = all.iter().skip(topic).step_by(TOPICS).copied();
+        let own: Vec<String> = own.map(str::to_owned).collect();
+        let texts = own.chunks(SENTENCES).map(<[_]>::to_vec);
+        (format!("topic {topic:02}"), texts.collect())
+    };
+    (0..TOPICS).map(of).collect()
 }
 
 /// The pack of the public texts, with its calibration.
@@ -146,16 +134,7 @@ fn the_truth_lies_in_the_intervals() {
     let (in_c, in_rust) = (drawn(), drawn());
 
     // Devices in C, as raw records.
-    let program = folder.join("device");
-    run(Command::new("cc")
-        .arg("-std=c99")
-        .args(STRICT)
-        .args(["-O2", "-I"])
-        .arg(root().join("include"))
-        .arg(root().join("ffi/audit/device.c"))
-        .arg(static_library())
-        .arg("-o")
-        .arg(&program));
+    let program = build_device("device-scenario", &["-O2"]);
     let mut device = Program::start(&program, &path, &pack, |_| ()).expect("it starts");
     for (number, (_, text)) in private.iter().enumerate() {
         let sentences = text.iter().cloned().map(Sentence::Text);
@@ -163,9 +142,8 @@ fn the_truth_lies_in_the_intervals() {
             .keep(number, &Vec::from_iter(sentences))
             .expect("a document");
     }
-    let outcomes = device
-        .whole_texts(&in_c, epsilon, DEVICES)
-        .expect("releases");
+    let outcomes = device.releases(&in_c, Method::WholeText, epsilon, DEVICES);
+    let outcomes = outcomes.expect("releases");
     let kind = Kind::from_fields(pack.id(), 7, 2, epsilon, 0).expect("a kind");
     let raw: Vec<u8> = outcomes
         .iter()

@@ -36,16 +36,14 @@ use undertone_core::form::Form;
 use undertone_core::pack::Pack;
 use undertone_core::select::Rule;
 use undertone_core::vector::Noise;
-use undertone_core::words::Vocabulary;
 
 use exact::inside::{
-    self, CoreAnswers, CoreProjective, CoreSentences, CoreWholeText, CoreWords, Engine, Sentences,
-    WholeText,
+    self, CoreAnswers, CoreSentences, CoreWholeText, CoreWords, Engine, Sentences, WholeText,
 };
 use exact::{sentences, whole_text, words};
 pub use report::Report;
 use sampled::device::{Device, Sentence};
-use sampled::selection::{Designs, Neighbours, WordAudit};
+use sampled::selection::{Designs, Judge, Neighbours, SentenceAudit, WordAudit};
 use sampled::{selection, vectors};
 use undertone::encoder::{Encoder, encode_all_public};
 use undertone::error::{Error, Result};
@@ -79,6 +77,44 @@ const RELATIVE: f64 = 1e-9;
 const ROUNDING: f64 = 1e-10;
 
 impl Check {
+    /// A check that passes if `measured` is at most `claimed`. A loss that is computed may exceed
+    /// it by the error of rounding.
+    fn new(
+        mechanism: impl Into<String>,
+        name: impl Into<String>,
+        epsilon: Option<Epsilon>,
+        method: Method,
+        [claimed, measured]: [f64; 2],
+    ) -> Self {
+        let is_rounded = method == Method::Exact && epsilon.is_some();
+        let limit = if is_rounded {
+            claimed * (1.0 + RELATIVE) + ROUNDING
+        } else {
+            claimed
+        };
+        Self {
+            mechanism: mechanism.into(),
+            name: name.into(),
+            epsilon,
+            method,
+            claimed,
+            measured,
+            tried: 0,
+            passed: measured <= limit,
+            detail: String::new(),
+        }
+    }
+
+    /// The same check, of this number of trials.
+    fn of(self, tried: u64, detail: impl Into<String>) -> Self {
+        let detail = detail.into();
+        Self {
+            tried,
+            detail,
+            ..self
+        }
+    }
+
     /// Whether the check compares a loss with a promise that depends on ε.
     fn is_loss(&self) -> bool {
         self.epsilon.is_some() && self.claimed > 0.0 && self.name.starts_with("loss")
@@ -231,8 +267,8 @@ pub fn run(
         for mechanism in Mechanism::ALL.into_iter().filter(wanted) {
             match mechanism {
                 Mechanism::Sentences => audit.sentences()?,
-                Mechanism::WholeText => audit.whole_text()?,
-                Mechanism::Projective => audit.projective()?,
+                Mechanism::WholeText => audit.whole_text(Released::WholeText)?,
+                Mechanism::Projective => audit.whole_text(Released::Projective)?,
                 Mechanism::Words => audit.words()?,
                 Mechanism::Vectors => audit.vectors()?,
             }
@@ -396,8 +432,11 @@ impl Audit<'_, &Form<'_>> {
             return Ok(());
         };
         self.release(|device| {
-            let name = mechanism.name();
-            let repeats = selection::repeats(device, &name, *epsilon, &law, |device, draws| {
+            let judge = Judge {
+                mechanism: &mechanism.name(),
+                epsilon: *epsilon,
+            };
+            let repeats = selection::repeats(device, judge, &law, |device, draws| {
                 mechanism.releases(device, &[&lists[0]], *epsilon, draws)
             });
             Ok(Vec::from_iter(repeats?))
@@ -452,47 +491,21 @@ impl<'a> Audit<'a, Subject<'a>> {
         Ok(rows.map(|row| Sentence::Embedding(row.to_vec())).collect())
     }
 
-    fn whole_text(&mut self) -> Result<()> {
-        let Some(sentences) = self.mechanism("the whole-text rule")? else {
+    /// Checks a mechanism that protects the whole text.
+    fn whole_text(&mut self, method: Released) -> Result<()> {
+        let what = match method {
+            Released::Projective => "projective geometry response",
+            _ => "the whole-text rule",
+        };
+        let Some(sentences) = self.mechanism(what)? else {
             return Ok(());
         };
-        let Some(mechanism) = CoreWholeText::new(self.subject.pack)? else {
-            let candidates = "the pack selects by depth, or has too many candidates";
-            self.leave_out(&format!("the whole-text rule: {candidates}"));
+        let Some(mechanism) = CoreWholeText::new(self.subject.pack, method)? else {
+            self.leave_out(&format!(
+                "{what}: the pack selects by depth, or has too many candidates"
+            ));
             return Ok(());
         };
-        self.exchanged_texts(Released::WholeText, &mechanism, &sentences, |_| 0)
-    }
-
-    fn projective(&mut self) -> Result<()> {
-        let Some(sentences) = self.mechanism("projective geometry response")? else {
-            return Ok(());
-        };
-        let Some(mechanism) = CoreProjective::new(self.subject.pack)? else {
-            let candidates = "the pack selects by depth, or has too many candidates";
-            self.leave_out(&format!("projective geometry response: {candidates}"));
-            return Ok(());
-        };
-        let points = |epsilon| {
-            let geometry = mechanism.geometry(epsilon);
-            geometry.map_or(u64::MAX, |geometry| geometry.points().into())
-        };
-        self.exchanged_texts(Released::Projective, &mechanism, &sentences, points)
-    }
-
-    /// The ε that a release is drawn with.
-    fn served(&self, method: Released, epsilon: Epsilon) -> f64 {
-        number(method.served(epsilon, self.subject.pack.candidate_count()))
-    }
-
-    /// Checks a whole-text mechanism.
-    fn exchanged_texts<W: WholeText<Input = Vec<Sentence>>>(
-        &mut self,
-        method: Released,
-        mechanism: &W,
-        sentences: &CoreSentences<'_>,
-        outcomes: impl Fn(Epsilon) -> u64,
-    ) -> Result<()> {
         // The report has a column for every requested epsilon.
         let epsilons = self.options.epsilons.iter();
         let losses = epsilons
@@ -500,8 +513,13 @@ impl<'a> Audit<'a, Subject<'a>> {
             .collect();
         self.report.promise(mechanism.name(), losses);
         let rows = self.rows()?;
-        let documents = whole_text::documents(sentences, &rows, self.options.seed);
-        self.exchanged(mechanism, &documents, outcomes)
+        let documents = whole_text::documents(&sentences, &rows, self.options.seed);
+        self.exchanged(&mechanism, &documents, |epsilon| mechanism.points(epsilon))
+    }
+
+    /// The ε that a release is drawn with.
+    fn served(&self, method: Released, epsilon: Epsilon) -> f64 {
+        number(method.served(epsilon, self.subject.pack.candidate_count()))
     }
 
     /// Checks releases of sentences by a device, by rule and ε: of designed neighbours and of those
@@ -519,7 +537,13 @@ impl<'a> Audit<'a, Subject<'a>> {
         };
         let mut searched = searched.into_iter();
         for rule in &options.rules {
-            let label = label(mechanism, *rule);
+            let label = &*label(mechanism, *rule);
+            let audit = |epsilon| SentenceAudit {
+                pack,
+                mechanism: label,
+                rule: *rule,
+                epsilon,
+            };
             for epsilon in &options.epsilons {
                 let mut neighbours = designs.worst(*rule, *epsilon);
                 // Designed neighbours are texts if texts can be pushed. One such pair is enough
@@ -527,10 +551,7 @@ impl<'a> Audit<'a, Subject<'a>> {
                 let searched = searched.next().unwrap_or_default();
                 neighbours.truncate(if searched.is_empty() { 2 } else { 1 });
                 neighbours.extend(searched);
-                self.release(|device| {
-                    let (rule, epsilon) = (*rule, *epsilon);
-                    selection::sentences(device, pack, &label, rule, epsilon, &neighbours, count)
-                })?;
+                self.release(|device| audit(*epsilon).neighbours(device, &neighbours, count))?;
             }
             // Neither pushes nor keys depend on ε. A small ε shows little of a document, and with a
             // large one hardly more than one candidate is drawn.
@@ -539,8 +560,8 @@ impl<'a> Audit<'a, Subject<'a>> {
             if let Some(epsilon) = epsilons.get(epsilons.len() / 2) {
                 let few = (count / LONG).max(LEAST_RELEASES as usize);
                 self.release(|device| {
-                    let long = selection::long(device, pack, &label, *rule, *epsilon, few)?;
-                    let runs = selection::runs(device, pack, &label, *rule, *epsilon)?;
+                    let long = audit(*epsilon).long(device, few)?;
+                    let runs = audit(*epsilon).runs(device)?;
                     Ok([long].into_iter().chain(runs).collect())
                 })?;
             }
@@ -560,8 +581,7 @@ impl<'a> Audit<'a, Subject<'a>> {
     /// Checks releases of words by a device.
     fn release_words(&mut self, mechanism: &CoreWords<'_>) -> Result<()> {
         let options = self.options;
-        let vocabulary = Vocabulary::new(self.subject.pack).map_err(Error::from)?;
-        let n = vocabulary.word_count();
+        let n = mechanism.vocabulary.word_count();
         if n < 2 || self.device.is_none() {
             return Ok(());
         }
@@ -574,10 +594,8 @@ impl<'a> Audit<'a, Subject<'a>> {
         let near = words::nearest(mechanism, first, 1);
         let pairs = [[first, near.first().copied().unwrap_or(0)]];
         for (index, rule) in options.rules.iter().enumerate() {
-            let label = label(mechanism, *rule);
             let audit = WordAudit {
-                vocabulary: &vocabulary,
-                mechanism: &label,
+                words: mechanism,
                 rule: *rule,
                 epsilon: *epsilon,
                 draws: count,

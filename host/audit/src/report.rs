@@ -1,5 +1,6 @@
 //! Reports of an audit as files: a table for programs, and a page for people.
 
+use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::path::Path;
 use std::time::Duration;
@@ -162,16 +163,16 @@ impl Report {
         format!("no audit covers: {}", NOT_COVERED.join("; "))
     }
 
-    /// Number of neighbours compared exactly. All ε and rules share them, so they count once.
+    /// Number of neighbours compared exactly. All ε and rules of a mechanism share them, so they
+    /// count once.
     fn neighbours(&self) -> u64 {
-        let mut seen = Vec::new();
-        for check in self.losses().filter(|check| check.method == Method::Exact) {
-            let (base, _) = base(check);
-            if !seen.contains(&(base, &check.name, check.tried)) {
-                seen.push((base, &check.name, check.tried));
-            }
-        }
-        seen.iter().map(|(.., tried)| tried).sum()
+        let exact = self.losses().filter(|check| check.method == Method::Exact);
+        let seen = exact.map(|check| {
+            let (base, _) = check.mechanism.split_once(", ").unzip();
+            (base.unwrap_or(&check.mechanism), &check.name, check.tried)
+        });
+        let seen = BTreeSet::from_iter(seen);
+        seen.into_iter().map(|(.., tried)| tried).sum()
     }
 
     /// The exact loss that is largest in relation to its promise.
@@ -405,14 +406,6 @@ fn at(epsilon: Option<Epsilon>) -> String {
     epsilon
         .map(|epsilon| epsilon.to_string())
         .unwrap_or_default()
-}
-
-/// Name of the mechanism without its rule, and the rule.
-fn base(check: &Check) -> (&str, &str) {
-    check
-        .mechanism
-        .split_once(", ")
-        .unwrap_or((&check.mechanism, ""))
 }
 
 /// The promise or limit of a check as text; a bound is rounded up.

@@ -60,16 +60,9 @@ pub fn compare(stated: &Stated, candidates: u32, observed: &[Observed]) -> Vec<C
     let most = |counts: BTreeMap<_, f64>| counts.into_values().fold(0.0, f64::max);
     let releases = || observed.iter().map(|own| &own.release);
     let other = |differs: &dyn Fn(&Release) -> bool| releases().filter(|own| differs(own)).count();
-    let check = |name: &str, claimed: f64, measured: f64, detail: &str| Check {
-        mechanism: "schedule".to_owned(),
-        name: name.to_owned(),
-        epsilon: None,
-        method: Method::Exact,
-        claimed,
-        measured,
-        tried: observed.len() as u64,
-        passed: measured <= claimed,
-        detail: detail.to_owned(),
+    let check = |name, claimed, measured, detail| {
+        let check = Check::new("schedule", name, None, Method::Exact, [claimed, measured]);
+        check.of(observed.len() as u64, detail)
     };
     let largest = releases().map(|own| own.epsilon().micro()).max();
     let epsilon = f64::from(stated.epsilon.micro());
@@ -119,17 +112,10 @@ fn places(stated: &Stated, candidates: u32, observed: &[Observed]) -> Option<Che
         most = most.max(share * of_line + (1.0 - share) * of_other);
     }
     let measured = (trials > 0).then(|| lower_bound(hits, trials, alpha()))?;
-    Some(Check {
-        mechanism: "schedule".to_owned(),
-        name: "releases about the only line".to_owned(),
-        epsilon: Some(stated.epsilon),
-        method: Method::Sampled,
-        claimed: most,
-        measured,
-        tried: trials,
-        passed: measured <= most,
-        detail: "a line is kept more often than 1 in the stated number of places".to_owned(),
-    })
+    let (name, epsilon) = ("releases about the only line", Some(stated.epsilon));
+    let check = Check::new("schedule", name, epsilon, Method::Sampled, [most, measured]);
+    let detail = "a line is kept more often than 1 in the stated number of places";
+    Some(check.of(trials, detail))
 }
 
 /// Whether a release prefers an outcome; and the probability of that, if the outcome is the kept

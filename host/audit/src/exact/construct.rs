@@ -16,8 +16,8 @@ use rayon::prelude::*;
 use undertone_core::rng::{PublicRng, below};
 
 use crate::exact::inside::Sentences;
-use crate::exact::neighbours::{Pair, Step};
 use crate::sampled::device::Sentence;
+use crate::sampled::selection::{Change, Neighbours};
 
 /// Binary exponents of the largest coordinate of a sentence. Encoders return some tenths;
 /// fixed-point numbers saturate somewhere above.
@@ -85,26 +85,26 @@ impl Projections {
 
 /// Neighbours that differ by one sentence after this context: one sentence replaces the other, or
 /// one of them is added.
-fn around(context: &[Sentence], sentences: [Sentence; 2]) -> Vec<Pair> {
+fn around(context: &[Sentence], sentences: [Sentence; 2]) -> Vec<Neighbours> {
     let with = |more: &[&Sentence]| -> Vec<Sentence> {
         let more = more.iter().map(|sentence| (*sentence).clone());
         context.iter().cloned().chain(more).collect()
     };
     let [a, b] = &sentences;
     let (one, other, both) = (with(&[a]), with(&[b]), with(&[a, b]));
-    let pair = |documents, step| Pair { documents, step };
+    let pair = |documents, change| Neighbours { documents, change };
     vec![
-        pair([one.clone(), other.clone()], Step::Replaced),
-        pair([both.clone(), one.clone()], Step::Added),
-        pair([both, other.clone()], Step::Added),
-        pair([one, context.to_vec()], Step::Added),
-        pair([other, context.to_vec()], Step::Added),
+        pair([one.clone(), other.clone()], Change::Replaced),
+        pair([both.clone(), one.clone()], Change::Added),
+        pair([both, other.clone()], Change::Added),
+        pair([one, context.to_vec()], Change::Added),
+        pair([other, context.to_vec()], Change::Added),
     ]
 }
 
 /// Neighbours for this mechanism; none if it returns no directions.
-pub(crate) fn neighbours(mechanism: &dyn Sentences, seed: u64) -> Vec<Pair> {
-    let Some(projections) = Projections::new(&mechanism.directions()) else {
+pub(crate) fn neighbours(mechanism: &dyn Sentences, seed: u64) -> Vec<Neighbours> {
+    let Some(projections) = Projections::new(&mechanism.core().directions()) else {
         return Vec::new();
     };
     let mut all = lifted(mechanism, &projections, seed);
@@ -113,7 +113,7 @@ pub(crate) fn neighbours(mechanism: &dyn Sentences, seed: u64) -> Vec<Pair> {
 }
 
 /// Pairs of one-sentence documents: one lifts a set of candidates, the other lifts the rest.
-fn lifted(mechanism: &dyn Sentences, projections: &Projections, seed: u64) -> Vec<Pair> {
+fn lifted(mechanism: &dyn Sentences, projections: &Projections, seed: u64) -> Vec<Neighbours> {
     let candidates = mechanism.candidates();
     // With depth, directions do not belong to candidates.
     if projections.directions.nrows() != candidates || candidates < 2 {
@@ -149,7 +149,7 @@ fn lifted(mechanism: &dyn Sentences, projections: &Projections, seed: u64) -> Ve
 /// others. Heads have biases and thresholds, so each round corrects the projections of candidates
 /// with wrong levels.
 fn lifting(mechanism: &dyn Sentences, projections: &Projections, set: &[bool]) -> Sentence {
-    let steps = f64::from(mechanism.steps().get());
+    let steps = f64::from(mechanism.core().steps().get());
     let mut best = (f64::INFINITY, Sentence::Embedding(Vec::new()));
     for size in SIZES {
         let mut wanted: Vec<f64> = set.iter().map(|up| f64::from(u8::from(*up))).collect();
@@ -176,7 +176,7 @@ fn lifting(mechanism: &dyn Sentences, projections: &Projections, set: &[bool]) -
 }
 
 /// Neighbours whose two sentences have part of the candidates between them, along one direction.
-fn parted(projections: &Projections) -> Vec<Pair> {
+fn parted(projections: &Projections) -> Vec<Neighbours> {
     let directions = projections.directions.nrows();
     let along = (0..directions).step_by(directions.div_ceil(PARTED));
     let mut all = Vec::new();

@@ -18,7 +18,7 @@ use undertone_core::words::{self, Vocabulary};
 use crate::sampled::device::{self, Device, Sentence};
 use undertone::demo;
 use undertone::error::Result;
-use undertone::release::document::{self, HostDocument};
+use undertone::release::document::{self, HostDocument, Method as Released};
 use undertone::release::law::levels;
 
 /// A selection by levels, common to all mechanisms that name a public candidate.
@@ -35,20 +35,11 @@ pub trait Engine: Sync {
 
 /// A mechanism that selects by the levels of a document.
 pub trait Sentences: Engine {
-    /// The most unit steps by which one changed sentence moves a level.
-    fn steps(&self) -> NonZero<u8>;
-
-    /// The number of coordinates of an embedding.
-    fn dimension(&self) -> usize;
-
-    /// Texts to try, if sentences are texts because the pack has features; otherwise empty.
-    fn texts(&self) -> Vec<String>;
+    /// The mechanism of `core`, which knows the pack.
+    fn core(&self) -> &CoreSentences<'_>;
 
     /// The levels of all candidates for the document of these sentences.
     fn levels(&self, sentences: &[&Sentence]) -> Vec<u8>;
-
-    /// Sentences that move levels far: multiples of the directions in the pack.
-    fn directions(&self) -> Vec<Vec<f32>>;
 
     /// The loss that a release promises if the whole text is exchanged for any other.
     fn whole_text_loss(&self, epsilon: Epsilon, rule: Rule) -> f64;
@@ -83,13 +74,6 @@ pub trait WholeText: Sync {
         epsilon: Epsilon,
         count: usize,
     ) -> Result<Vec<u32>>;
-}
-
-/// Stores documents on a device, and returns their numbers.
-fn keep(device: &mut dyn Device, documents: &[&Vec<Sentence>]) -> Result<Vec<usize>> {
-    let numbered = documents.iter().enumerate();
-    let kept = numbered.map(|(number, own)| device.keep(number, own).map(|()| number));
-    kept.collect()
 }
 
 /// A mechanism that exchanges a word of a vocabulary.
@@ -141,6 +125,50 @@ impl<'p> CoreSentences<'p> {
     fn empty(&self) -> HostDocument<'p> {
         document::empty(&self.pack).expect("one was made before")
     }
+
+    /// The most unit steps by which one changed sentence moves a level.
+    pub fn steps(&self) -> NonZero<u8> {
+        self.steps
+    }
+
+    /// The number of coordinates of an embedding.
+    pub(crate) fn dimension(&self) -> usize {
+        self.pack.dimension()
+    }
+
+    /// Texts to try: public sentences, their words, and texts that no pack recognises. Empty if
+    /// sentences are embeddings, because the pack has no features.
+    pub(crate) fn texts(&self) -> Vec<String> {
+        if self.pack.features().is_none() {
+            return Vec::new();
+        }
+        let public = demo::public_sentences();
+        let words = public.iter().flat_map(|sentence| sentence.split(' '));
+        let unknown = ["", "\u{fffd} \u{301}", "…", "0"];
+        let all = public.iter().copied().chain(words.step_by(7));
+        all.chain(unknown).map(str::to_owned).collect()
+    }
+
+    /// Sentences that move levels far: the directions in the pack.
+    pub(crate) fn directions(&self) -> Vec<Vec<f32>> {
+        // A recoder moves sentences to another space, and texts have no embeddings.
+        if self.pack.recoder().is_some() || self.pack.features().is_some() {
+            return Vec::new();
+        }
+        match (self.pack.scores(), self.pack.depth()) {
+            (Some(scores), _) => {
+                let weights = scores.weights();
+                weights
+                    .map(|row| row.iter().map(|v| f32::from(*v)).collect())
+                    .collect()
+            }
+            (None, Some(depth)) => {
+                let rows = depth.directions();
+                rows.map(|row| row.map(f32::from).collect()).collect()
+            }
+            (None, None) => Vec::new(),
+        }
+    }
 }
 
 /// Whether each sentence of this pack is both an embedding and a text.
@@ -176,28 +204,8 @@ impl Engine for CoreSentences<'_> {
 }
 
 impl Sentences for CoreSentences<'_> {
-    fn steps(&self) -> NonZero<u8> {
-        self.steps
-    }
-
-    fn dimension(&self) -> usize {
-        self.pack.dimension()
-    }
-
-    /// Public sentences, their words, and texts that no pack recognises.
-    fn texts(&self) -> Vec<String> {
-        if self.pack.features().is_none() {
-            return Vec::new();
-        }
-        let public = demo::public_sentences();
-        let words = public.iter().flat_map(|sentence| sentence.split(' '));
-        let unknown = ["", "\u{fffd} \u{301}", "…", "0"];
-        let all = public
-            .iter()
-            .copied()
-            .chain(words.step_by(7))
-            .chain(unknown);
-        all.map(str::to_owned).collect()
+    fn core(&self) -> &CoreSentences<'_> {
+        self
     }
 
     fn levels(&self, sentences: &[&Sentence]) -> Vec<u8> {
@@ -218,57 +226,49 @@ impl Sentences for CoreSentences<'_> {
         levels(&document)
     }
 
-    fn directions(&self) -> Vec<Vec<f32>> {
-        // A recoder moves sentences to another space, and texts have no embeddings.
-        if self.pack.recoder().is_some() || self.pack.features().is_some() {
-            return Vec::new();
-        }
-        match (self.pack.scores(), self.pack.depth()) {
-            (Some(scores), _) => {
-                let weights = scores.weights();
-                weights
-                    .map(|row| row.iter().map(|v| f32::from(*v)).collect())
-                    .collect()
-            }
-            (None, Some(depth)) => {
-                let rows = depth.directions();
-                rows.map(|row| row.map(f32::from).collect()).collect()
-            }
-            (None, None) => Vec::new(),
-        }
-    }
-
     fn whole_text_loss(&self, epsilon: Epsilon, rule: Rule) -> f64 {
         self.empty().whole_text_epsilon(epsilon, rule).0 as f64 / 1e6
     }
 }
 
-/// The whole-text rule of a pack, as `core` has it.
+/// The whole-text rule or projective geometry response of a pack, as `core` has it. Outcomes are
+/// those of the pack, or points.
 #[derive(Debug)]
 pub struct CoreWholeText<'p> {
     pack: Pack<'p>,
+    method: Released,
 }
 
 impl<'p> CoreWholeText<'p> {
-    /// The rule of `pack`, if it has one.
+    /// This mechanism of `pack`, if it has one.
     ///
     /// # Errors
     /// [`ErrorKind::Release`](undertone::error::ErrorKind::Release) if this library cannot release
     /// from it.
-    pub fn new(pack: &Pack<'p>) -> Result<Option<Self>> {
-        if pack.scores().is_none() || wants_both(pack) {
+    pub fn new(pack: &Pack<'p>, method: Released) -> Result<Option<Self>> {
+        if !method.is_whole_text() || pack.scores().is_none() || wants_both(pack) {
             return Ok(None);
         }
         let served = document::empty(pack)?.check_whole_text();
-        Ok(served.is_ok().then_some(Self { pack: *pack }))
-    }
-
-    fn outcomes(&self) -> u32 {
-        self.pack.outcomes()
+        let pack = *pack;
+        Ok(served.is_ok().then_some(Self { pack, method }))
     }
 
     fn best(&self, document: &[Sentence]) -> Option<u32> {
         hazmat::best(&device::document(&self.pack, document).ok()?).ok()
+    }
+
+    fn geometry(&self, epsilon: Epsilon) -> Option<Geometry> {
+        Geometry::best(self.pack.outcomes(), epsilon)
+    }
+
+    /// The number of points at this ε; 0 by the whole-text rule.
+    pub(crate) fn points(&self, epsilon: Epsilon) -> u64 {
+        if self.method == Released::WholeText {
+            return 0;
+        }
+        let geometry = self.geometry(epsilon);
+        geometry.map_or(u64::MAX, |geometry| geometry.points().into())
     }
 }
 
@@ -276,16 +276,21 @@ impl WholeText for CoreWholeText<'_> {
     type Input = Vec<Sentence>;
 
     fn name(&self) -> String {
-        "whole text".to_owned()
+        match self.method {
+            Released::Projective => "projective".to_owned(),
+            _ => "whole text".to_owned(),
+        }
     }
 
     fn law(&self, document: &Self::Input, epsilon: Epsilon) -> Option<Vec<f64>> {
         let best = self.best(document)?;
-        let weights = Ratio::per_unit(epsilon, 1).weights(Rule::Exponential);
-        let weights: Vec<u128> = weights.take(2).collect();
-        Some(law(self.outcomes(), [weights[0], weights[1]], |outcome| {
-            outcome == best
-        }))
+        if self.method == Released::Projective {
+            return Some(law_of_points(&self.geometry(epsilon)?, best, epsilon));
+        }
+        let mut weights = Ratio::per_unit(epsilon, 1).weights(Rule::Exponential);
+        let weights = [weights.next()?, weights.next()?];
+        let is_best = |outcome| outcome == best;
+        Some(law(self.pack.outcomes(), weights, is_best))
     }
 
     fn is_nothing(&self, document: &Self::Input) -> bool {
@@ -299,8 +304,11 @@ impl WholeText for CoreWholeText<'_> {
         epsilon: Epsilon,
         count: usize,
     ) -> Result<Vec<u32>> {
-        let documents = keep(device, documents)?;
-        device.whole_texts(&documents, epsilon, count)
+        for (number, document) in documents.iter().enumerate() {
+            device.keep(number, document)?;
+        }
+        let numbers: Vec<usize> = (0..documents.len()).collect();
+        device.releases(&numbers, self.method, epsilon, count)
     }
 }
 
@@ -313,63 +321,16 @@ fn law(outcomes: u32, weights: [u128; 2], is_preferred: impl Fn(u32) -> bool) ->
     weights.iter().map(|weight| weight / total).collect()
 }
 
+/// The probabilities of the points of a geometry for this outcome.
+fn law_of_points(geometry: &Geometry, outcome: u32, epsilon: Epsilon) -> Vec<f64> {
+    let (first, other) = Geometry::weights(epsilon);
+    law(geometry.points(), [first.into(), other.into()], |point| {
+        geometry.contains(outcome, point)
+    })
+}
+
 /// The most outcomes in an audit, which keeps the probability of each for many inputs.
 pub const MOST_OUTCOMES: u32 = 1 << 14;
-
-/// Projective geometry response of a pack, as `core` has it. Outcomes are points.
-#[derive(Debug)]
-pub struct CoreProjective<'p> {
-    /// The whole-text rule, which has the same best outcomes.
-    rule: CoreWholeText<'p>,
-}
-
-impl<'p> CoreProjective<'p> {
-    /// The mechanism of `pack`, if it has the whole-text rule.
-    ///
-    /// # Errors
-    /// Errors of [`CoreWholeText::new`].
-    pub fn new(pack: &Pack<'p>) -> Result<Option<Self>> {
-        Ok(CoreWholeText::new(pack)?.map(|rule| Self { rule }))
-    }
-
-    /// The geometry of releases.
-    pub fn geometry(&self, epsilon: Epsilon) -> Option<Geometry> {
-        Geometry::best(self.rule.outcomes(), epsilon)
-    }
-}
-
-impl WholeText for CoreProjective<'_> {
-    type Input = Vec<Sentence>;
-
-    fn name(&self) -> String {
-        "projective".to_owned()
-    }
-
-    fn law(&self, document: &Self::Input, epsilon: Epsilon) -> Option<Vec<f64>> {
-        let best = self.rule.best(document)?;
-        let geometry = self.geometry(epsilon)?;
-        let (first, other) = Geometry::weights(epsilon);
-        let weights = [first, other].map(u128::from);
-        Some(law(geometry.points(), weights, |point| {
-            geometry.contains(best, point)
-        }))
-    }
-
-    fn is_nothing(&self, document: &Self::Input) -> bool {
-        self.rule.is_nothing(document)
-    }
-
-    fn releases(
-        &self,
-        device: &mut dyn Device,
-        documents: &[&Self::Input],
-        epsilon: Epsilon,
-        count: usize,
-    ) -> Result<Vec<u32>> {
-        let documents = keep(device, documents)?;
-        device.points(&documents, epsilon, count)
-    }
-}
 
 /// The answers of a form, as `core` releases them. An outcome is a question and a point.
 #[derive(Debug)]
@@ -460,13 +421,9 @@ impl WholeText for CoreAnswers<'_> {
         let questions = self.questions(epsilon);
         let weights = questions.iter().map(|(_, own, _)| f64::from(own.weight));
         let total: f64 = weights.sum();
-        let (first, other) = Geometry::weights(epsilon);
         let mut all = Vec::new();
         for (_, question, geometry) in questions {
-            let answer = self.answer(*question, answers)?;
-            let points = law(geometry.points(), [first, other].map(u128::from), |point| {
-                geometry.contains(answer, point)
-            });
+            let points = law_of_points(geometry, self.answer(*question, answers)?, epsilon);
             let share = f64::from(question.weight) / total;
             all.extend(points.iter().map(|p| share * p));
         }
@@ -495,7 +452,7 @@ impl WholeText for CoreAnswers<'_> {
 /// The words of a pack, as `core` exchanges them.
 #[derive(Debug)]
 pub struct CoreWords<'p> {
-    vocabulary: Vocabulary<'p>,
+    pub(crate) vocabulary: Vocabulary<'p>,
 }
 
 impl<'p> CoreWords<'p> {
@@ -503,10 +460,6 @@ impl<'p> CoreWords<'p> {
     pub fn new(pack: &Pack<'p>) -> Option<Self> {
         let vocabulary = Vocabulary::new(pack).ok()?;
         Some(Self { vocabulary })
-    }
-
-    fn ratio(&self, epsilon: Epsilon) -> Ratio {
-        Ratio::per_unit(epsilon, self.vocabulary.unit_exponent())
     }
 }
 
@@ -520,8 +473,8 @@ impl Engine for CoreWords<'_> {
     }
 
     fn table(&self, epsilon: Epsilon, rule: Rule) -> Vec<u128> {
-        let weights = self.ratio(epsilon).weights(rule);
-        weights.take(words::LEVELS).collect()
+        let ratio = Ratio::per_unit(epsilon, self.vocabulary.unit_exponent());
+        ratio.weights(rule).take(words::LEVELS).collect()
     }
 }
 

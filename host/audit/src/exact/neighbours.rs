@@ -16,19 +16,20 @@ use undertone_core::epsilon::Epsilon;
 use undertone_core::rng::{PublicRng, below};
 use undertone_core::select::Rule;
 
-use crate::Options;
 use crate::exact::inside::{Engine, Sentences};
 use crate::sampled::device::Sentence;
+use crate::sampled::selection::{Change, Neighbours};
 use crate::sampled::statistics::shown;
+use crate::{Check, Method, Options, label};
 use undertone::progress::Progress;
-use undertone::release::document::{MAX_SENTENCES, epsilon_f64};
+use undertone::release::document::MAX_SENTENCES;
 use undertone::release::law::Law;
 
 /// Sentences that a round adds to its context.
 const SENTENCES: usize = 32;
 
 /// Pairs of neighbours in a round.
-pub(crate) const PER_ROUND: u64 = (SENTENCES * (SENTENCES - 1) / 2 + SENTENCES) as u64;
+const PER_ROUND: u64 = (SENTENCES * (SENTENCES - 1) / 2 + SENTENCES) as u64;
 
 const ROUNDS: u64 = 24;
 
@@ -42,16 +43,6 @@ const SHORT: usize = 8;
 
 /// Larger moves of a level count as this. Our scores have coarser grades.
 const MOST_MOVED: usize = 32;
-
-/// The difference between two neighbouring documents.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Step {
-    Replaced,
-    Added,
-}
-
-/// All steps, in the order of arrays by [`Step`].
-pub(crate) const STEPS: [Step; 2] = [Step::Replaced, Step::Added];
 
 /// A table of weights with which to compute laws.
 pub(crate) struct Setting {
@@ -74,26 +65,25 @@ impl Setting {
         };
         options.rules.iter().flat_map(by_rule).collect()
     }
-}
 
-/// Two neighbouring documents, as lists of sentences.
-#[derive(Clone, Debug)]
-pub(crate) struct Pair {
-    pub(crate) documents: [Vec<Sentence>; 2],
-    pub(crate) step: Step,
+    /// A check of a promised and a measured loss.
+    pub(crate) fn check(&self, engine: &dyn Engine, name: &str, losses: [f64; 2]) -> Check {
+        let mechanism = label(engine, self.rule);
+        Check::new(mechanism, name, Some(self.epsilon), Method::Exact, losses)
+    }
 }
 
 /// The worst results so far.
 #[derive(Clone, Debug)]
 pub(crate) struct Worst {
-    /// By [`Step`]: neighbours compared.
+    /// By [`Change`]: neighbours compared.
     pub(crate) tried: [u64; 2],
-    /// By [`Step`]: the largest move of two candidates' levels against each other.
+    /// By [`Change`]: the largest move of two candidates' levels against each other.
     pub(crate) moved: [i32; 2],
-    /// By setting and [`Step`]: the loss, and the length of the longer document in sentences.
+    /// By setting and [`Change`]: the loss, and the length of the longer document in sentences.
     pub(crate) losses: Vec<[(f64, usize); 2]>,
     /// For each search, the short neighbours by which releases could show most of its goal.
-    pub(crate) shows: Vec<Pair>,
+    pub(crate) shows: Vec<Neighbours>,
 }
 
 impl Worst {
@@ -106,17 +96,17 @@ impl Worst {
         }
     }
 
-    /// Records two documents that differ by this step; the longer one has `sentences` sentences.
+    /// Records two documents that differ by this change; the longer one has `sentences` sentences.
     /// Afterwards `pairs` and `losses`, by setting, describe these two.
     fn compare(
         &mut self,
         [a, b]: [&Seen; 2],
-        step: Step,
+        change: Change,
         sentences: usize,
         pairs: &mut Pairs,
         losses: &mut [f64],
     ) {
-        let step = step as usize;
+        let step = change as usize;
         pairs.count(&a.levels, &b.levels);
         let moves = pairs
             .distinct
@@ -158,7 +148,7 @@ impl Worst {
 #[derive(Clone, Copy)]
 struct Goal {
     setting: usize,
-    step: Step,
+    change: Change,
     /// Climb by the loss that releases could show, not by the exact loss.
     shown: bool,
 }
@@ -223,7 +213,7 @@ impl Search<'_> {
         let length = LENGTHS[(search % LENGTHS.len() as u64) as usize];
         let goal = Goal {
             setting: (search / 3 % self.settings.len() as u64) as usize,
-            step: STEPS[usize::from(search.is_multiple_of(2))],
+            change: Change::ALL[usize::from(search.is_multiple_of(2))],
             shown: (search / 2).is_multiple_of(2),
         };
         let mut context = self.context(length, search / LENGTHS.len() as u64, &mut rng);
@@ -262,13 +252,13 @@ impl Search<'_> {
                     document.insert(place, sentences[at].clone());
                     document
                 };
-                let other = match goal.step {
-                    Step::Replaced => with(second),
-                    Step::Added => changed.clone(),
+                let other = match goal.change {
+                    Change::Replaced => with(second),
+                    Change::Added => changed.clone(),
                 };
-                worst.shows = vec![Pair {
+                worst.shows = vec![Neighbours {
                     documents: [with(first), other],
-                    step: goal.step,
+                    change: goal.change,
                 }];
             }
             let (pair, found) = if goal.shown {
@@ -310,9 +300,9 @@ impl Search<'_> {
             shown: ([0, 1], f64::NEG_INFINITY),
         };
         let mut losses = vec![0.0; self.settings.len()];
-        let mut compare = |a: &Seen, b: &Seen, of: Step, at: [usize; 2]| {
+        let mut compare = |a: &Seen, b: &Seen, of: Change, at: [usize; 2]| {
             worst.compare([a, b], of, context.len() + 1, &mut pairs, &mut losses);
-            if of != goal.step {
+            if of != goal.change {
                 return;
             }
             let loss = losses[goal.setting];
@@ -329,16 +319,16 @@ impl Search<'_> {
             }
         };
         for (at, one) in seen.iter().enumerate() {
-            compare(&without, one, Step::Added, [at, (at + 1) % seen.len()]);
+            compare(&without, one, Change::Added, [at, (at + 1) % seen.len()]);
             for (before, other) in seen[..at].iter().enumerate() {
-                compare(one, other, Step::Replaced, [at, before]);
+                compare(one, other, Change::Replaced, [at, before]);
             }
         }
         (worst, best)
     }
 
     /// Compares these neighbours. Also returns the loss that releases could show, by setting.
-    pub(crate) fn compare(&self, pair: &Pair) -> (Worst, Vec<f64>) {
+    pub(crate) fn compare(&self, pair: &Neighbours) -> (Worst, Vec<f64>) {
         let [a, b] = [0, 1].map(|side| self.see(&Vec::from_iter(&pair.documents[side])));
         let sentences = pair.documents.iter().map(Vec::len).max();
         let mut worst = Worst::new(self.settings.len());
@@ -346,7 +336,7 @@ impl Search<'_> {
         let mut losses = vec![0.0; self.settings.len()];
         worst.compare(
             [&a, &b],
-            pair.step,
+            pair.change,
             sentences.unwrap_or_default(),
             &mut pairs,
             &mut losses,
@@ -534,13 +524,5 @@ impl Pairs {
                 most
             }
         })
-    }
-}
-
-/// The promised loss of a step.
-pub(crate) fn promised(epsilon: Epsilon, step: Step) -> f64 {
-    match step {
-        Step::Replaced => epsilon_f64(epsilon),
-        Step::Added => epsilon_f64(epsilon) / 2.0,
     }
 }

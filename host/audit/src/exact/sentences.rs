@@ -6,12 +6,10 @@ use undertone_core::rng::PublicRng;
 
 use crate::exact::construct;
 use crate::exact::inside::Sentences;
-use crate::exact::neighbours::{
-    Pair, Pairs, STEPS, Search, Seen, Setting, Step, Worst, odd, promised,
-};
+use crate::exact::neighbours::{Pairs, Search, Seen, Setting, Worst, odd};
 use crate::sampled::device::Sentence;
 use crate::sampled::selection::{Change, Neighbours};
-use crate::{Check, Method, Options, RELATIVE, ROUNDING, label};
+use crate::{Check, Method, Options};
 use undertone::release::document::MAX_SENTENCES;
 
 /// Most directions, words and sentences in the pool, of each sort.
@@ -53,48 +51,31 @@ pub(crate) fn search(
     let neighbours = most_shown(&pairs, &shows, settings.len());
     let chains = chains(&pool);
     let chains = chains.par_iter().map(|pair| search.compare(pair).0);
-    worst = chains
-        .collect::<Vec<_>>()
+    worst = Vec::from_par_iter(chains)
         .into_iter()
         .fold(worst, Worst::join);
-    let steps = i32::from(mechanism.steps().get());
-    for step in STEPS {
-        let (name, claimed) = match step {
-            Step::Replaced => ("levels of replaced sentences", 2 * steps),
-            Step::Added => ("levels of added and removed sentences", steps),
+    let steps = i32::from(mechanism.core().steps().get());
+    for change in Change::ALL {
+        let (name, claimed) = match change {
+            Change::Replaced => ("levels of replaced sentences", 2 * steps),
+            Change::Added => ("levels of added and removed sentences", steps),
         };
-        let moved = worst.moved[step as usize];
-        checks.push(Check {
-            mechanism: mechanism.name(),
-            name: name.to_owned(),
-            epsilon: None,
-            method: Method::Exact,
-            claimed: claimed.into(),
-            measured: moved.into(),
-            tried: worst.tried[step as usize],
-            passed: moved <= claimed,
-            detail: "the most levels by which two candidates moved apart".to_owned(),
-        });
+        let numbers = [claimed, worst.moved[change as usize]].map(f64::from);
+        let check = Check::new(mechanism.name(), name, None, Method::Exact, numbers);
+        let detail = "the most levels by which two candidates moved apart";
+        checks.push(check.of(worst.tried[change as usize], detail));
     }
     for (setting, losses) in settings.iter().zip(&worst.losses) {
-        for step in STEPS {
-            let claimed = promised(setting.epsilon, step);
-            let (loss, sentences) = losses[step as usize];
-            let name = match step {
-                Step::Replaced => "loss of replaced sentences",
-                Step::Added => "loss of added and removed sentences",
+        for change in Change::ALL {
+            let (loss, sentences) = losses[change as usize];
+            let name = match change {
+                Change::Replaced => "loss of replaced sentences",
+                Change::Added => "loss of added and removed sentences",
             };
-            checks.push(Check {
-                mechanism: label(mechanism, setting.rule),
-                name: name.to_owned(),
-                epsilon: Some(setting.epsilon),
-                method: Method::Exact,
-                claimed,
-                measured: loss,
-                tried: worst.tried[step as usize],
-                passed: loss <= claimed * (1.0 + RELATIVE) + ROUNDING,
-                detail: format!("the worst case has {sentences} sentences"),
-            });
+            let promise = change.promise(setting.epsilon);
+            let check = setting.check(mechanism, name, [promise, loss]);
+            let detail = format!("the worst case has {sentences} sentences");
+            checks.push(check.of(worst.tried[change as usize], detail));
         }
     }
     checks.extend(exchanged(mechanism, &pool, &settings));
@@ -106,13 +87,13 @@ const CHAINS: usize = 12;
 
 /// Documents of one sentence, 0 to 128 times, each paired with the next longer one. A cap on the
 /// distance between candidates takes effect within such a chain.
-fn chains(pool: &[Sentence]) -> Vec<Pair> {
+fn chains(pool: &[Sentence]) -> Vec<Neighbours> {
     let sentences = pool.iter().step_by(pool.len().div_ceil(CHAINS).max(1));
     let chain = |sentence: &Sentence| {
         let sentence = sentence.clone();
-        (1..=MAX_SENTENCES).map(move |times| Pair {
+        (1..=MAX_SENTENCES).map(move |times| Neighbours {
             documents: [times, times - 1].map(|times| vec![sentence.clone(); times]),
-            step: Step::Added,
+            change: Change::Added,
         })
     };
     sentences.flat_map(chain).collect()
@@ -153,54 +134,40 @@ fn exchanged(mechanism: &dyn Sentences, pool: &[Sentence], settings: &[Setting])
     let tried = (seen.len() * (seen.len() - 1) / 2) as u64;
     let check = |(setting, measured): (&Setting, f64)| {
         let claimed = mechanism.whole_text_loss(setting.epsilon, setting.rule);
-        Check {
-            mechanism: label(mechanism, setting.rule),
-            name: "loss of an exchanged text".to_owned(),
-            epsilon: Some(setting.epsilon),
-            method: Method::Exact,
-            claimed,
-            measured,
-            tried,
-            passed: measured <= claimed * (1.0 + RELATIVE) + ROUNDING,
-            detail: format!("documents of {MAX_SENTENCES} times the same sentence"),
-        }
+        let check = setting.check(mechanism, "loss of an exchanged text", [claimed, measured]);
+        let detail = format!("documents of {MAX_SENTENCES} times the same sentence");
+        check.of(tried, detail)
     };
     settings.iter().zip(losses).map(check).collect()
 }
 
 /// For each setting, the pairs of neighbours for which releases could show the largest loss, by a
 /// replaced and by an added sentence.
-fn most_shown(pairs: &[Pair], shows: &[Vec<f64>], settings: usize) -> Vec<Vec<Neighbours>> {
-    let best = |setting: usize, step: Step| {
-        let of_step = shows
-            .iter()
-            .zip(pairs)
-            .filter(|(_, pair)| pair.step == step);
-        let best = of_step.max_by(|a, b| a.0[setting].total_cmp(&b.0[setting]));
-        best.map(|(_, pair)| Neighbours {
-            documents: pair.documents.clone(),
-            change: match step {
-                Step::Replaced => Change::Replaced,
-                Step::Added => Change::Added,
-            },
-        })
+fn most_shown(pairs: &[Neighbours], shows: &[Vec<f64>], settings: usize) -> Vec<Vec<Neighbours>> {
+    let best = |setting: usize, change: Change| {
+        let all = shows.iter().zip(pairs);
+        let of_change = all.filter(|(_, pair)| pair.change == change);
+        let best = of_change.max_by(|a, b| a.0[setting].total_cmp(&b.0[setting]));
+        best.map(|(_, pair)| pair.clone())
+    };
+    let of_setting = |setting| {
+        Change::ALL
+            .into_iter()
+            .filter_map(move |own| best(setting, own))
     };
     (0..settings)
-        .map(|setting| {
-            let steps = STEPS.into_iter();
-            steps.filter_map(|step| best(setting, step)).collect()
-        })
+        .map(|setting| of_setting(setting).collect())
         .collect()
 }
 
 /// Sentences to search from: the texts of the mechanism, or else public ones, the directions of the
 /// pack with both signs and in groups, and sentences that an encoder should not return.
 pub(crate) fn pool(mechanism: &dyn Sentences, public: &[Sentence], seed: u64) -> Vec<Sentence> {
-    let texts = mechanism.texts();
+    let texts = mechanism.core().texts();
     if !texts.is_empty() {
         return texts.into_iter().map(Sentence::Text).collect();
     }
-    let dimension = mechanism.dimension();
+    let dimension = mechanism.core().dimension();
     let mut rng = PublicRng::new(seed);
     let mut rows = vec![vec![0.0; dimension]];
     for x in [
@@ -221,7 +188,7 @@ pub(crate) fn pool(mechanism: &dyn Sentences, public: &[Sentence], seed: u64) ->
             rows.push(one_hot);
         }
     }
-    let directions = mechanism.directions();
+    let directions = mechanism.core().directions();
     for direction in directions
         .iter()
         .step_by(directions.len().div_ceil(SORT).max(1))

@@ -8,7 +8,7 @@ use undertone_core::rng::{PublicRng, below};
 use crate::exact::inside::{CoreAnswers, Sentences, WholeText};
 use crate::exact::sentences::pool;
 use crate::sampled::device::Sentence;
-use crate::{Check, Method, Options, RELATIVE, ROUNDING};
+use crate::{Check, Method, Options};
 use undertone::release::document::{MAX_SENTENCES, epsilon_f64};
 
 /// Most sentences of the pool to make documents of.
@@ -102,29 +102,21 @@ pub fn check<W: WholeText>(mechanism: &W, inputs: &[W::Input], options: &Options
     let mut checks = Vec::new();
     for epsilon in &options.epsilons {
         let (found, refused) = tried(mechanism, inputs, *epsilon);
-        let check = |name: &str, claimed: f64, measured: f64, tried: usize, detail: String| Check {
-            mechanism: mechanism.name(),
-            name: name.to_owned(),
-            epsilon: Some(*epsilon),
-            method: Method::Exact,
-            claimed,
-            measured,
-            tried: tried as u64,
-            passed: measured <= claimed * (1.0 + RELATIVE) + ROUNDING,
-            detail,
+        let check = |name, numbers| {
+            Check::new(
+                mechanism.name(),
+                name,
+                Some(*epsilon),
+                Method::Exact,
+                numbers,
+            )
         };
-        checks.push(check(
-            of_refused,
-            0.0,
-            refused as f64,
-            inputs.len(),
-            "inputs that get no release, which reveals something about them".to_owned(),
+        checks.push(check(of_refused, [0.0, refused as f64]).of(
+            inputs.len() as u64,
+            "inputs that get no release, which reveals something about them",
         ));
-        checks.push(check(
-            of_loss,
-            epsilon_f64(*epsilon),
-            loss(&found),
-            inputs.len() * inputs.len().saturating_sub(1) / 2,
+        checks.push(check(of_loss, [epsilon_f64(*epsilon), loss(&found)]).of(
+            (inputs.len() * inputs.len().saturating_sub(1) / 2) as u64,
             format!("any two inputs, {} different laws", found.len()),
         ));
     }

@@ -5,7 +5,7 @@ use undertone_core::rng::{PublicRng, below};
 
 use crate::exact::inside::Words;
 use crate::exact::neighbours::{Pairs, Seen, Setting};
-use crate::{Check, Method, Options, RELATIVE, ROUNDING, label};
+use crate::{Check, Options};
 use undertone::progress::Progress;
 use undertone::release::document::epsilon_f64;
 
@@ -36,22 +36,14 @@ pub fn check(mechanism: &dyn Words, options: &Options) -> Vec<Check> {
         search(mechanism, &settings, pairs, options.seed)
     };
     for (setting, worst) in settings.iter().zip(worst) {
-        let claimed = epsilon_f64(setting.epsilon);
-        checks.push(Check {
-            mechanism: label(mechanism, setting.rule),
-            name: "loss of exchanged words".to_owned(),
-            epsilon: Some(setting.epsilon),
-            method: Method::Exact,
-            claimed,
-            measured: worst.loss,
-            tried,
-            passed: worst.loss <= claimed * (1.0 + RELATIVE) + ROUNDING,
-            detail: format!(
-                "per unit of dist + q; the worst for words {:.3} apart, q = {}",
-                worst.distance,
-                mechanism.unit()
-            ),
-        });
+        let losses = [epsilon_f64(setting.epsilon), worst.loss];
+        let check = setting.check(mechanism, "loss of exchanged words", losses);
+        let detail = format!(
+            "per unit of dist + q; the worst for words {:.3} apart, q = {}",
+            worst.distance,
+            mechanism.unit()
+        );
+        checks.push(check.of(tried, detail));
     }
     checks
 }

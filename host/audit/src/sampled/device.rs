@@ -11,7 +11,7 @@ use undertone_core::epsilon::Epsilon;
 use undertone_core::form::Form;
 use undertone_core::laplace::Sensitivity;
 use undertone_core::pack::Pack;
-use undertone_core::projective::{Geometry, Order};
+use undertone_core::projective::Geometry;
 use undertone_core::release::{
     BagRelease, DrawnBy, Release, ReleaseFormatError, VectorRelease, WordMechanism,
 };
@@ -21,7 +21,7 @@ use undertone_core::vector::Noise;
 
 use crate::sampled::stated::Stated;
 use undertone::error::{Error, ErrorKind, Result};
-use undertone::release::document::{self, HostDocument};
+use undertone::release::document::{self, HostDocument, Method as Released};
 
 /// A sentence of a document.
 #[derive(Clone, Debug, PartialEq)]
@@ -50,73 +50,37 @@ pub fn document<'p>(pack: &Pack<'p>, sentences: &[Sentence]) -> Result<HostDocum
 
 /// Draws any number of releases on request, for audits with public data.
 ///
-/// Errors are errors of the device itself. Releases come in the order in which they were drawn.
+/// All methods return [`ErrorKind::Device`]. Releases come in the order in which they were drawn.
 pub trait Device {
     /// Restarts the device like a program. It forgets all documents.
-    ///
-    /// # Errors
-    /// [`ErrorKind::Device`], as in all methods.
     fn restart(&mut self) -> Result<()>;
 
     /// Stores a document under a number, 0 to [`MAX_KEPT`].
-    ///
-    /// # Errors
-    /// [`ErrorKind::Device`].
     fn keep(&mut self, number: usize, sentences: &[Sentence]) -> Result<()>;
 
     /// Same as [`keep`](Device::keep), but pushes the document the other way: embeddings one by one
     /// instead of together, and texts as one text instead of sentence by sentence, if such a text
     /// exists.
-    ///
-    /// # Errors
-    /// [`ErrorKind::Device`].
     fn keep_otherwise(&mut self, number: usize, sentences: &[Sentence]) -> Result<()>;
 
     /// The statements of its releases so far.
     fn stated(&self) -> &Stated;
 
-    /// The candidates of `count` releases, from these documents in turn.
-    ///
-    /// # Errors
-    /// [`ErrorKind::Device`].
+    /// The numbers of `count` releases by this method, from these documents in turn: candidates,
+    /// the number of candidates for "nothing known", or points.
     fn releases(
         &mut self,
         documents: &[usize],
-        rule: Rule,
+        method: Released,
         epsilon: Epsilon,
         count: usize,
     ) -> Result<Vec<u32>>;
-
-    /// The outcomes of `count` releases by the whole-text rule, from these documents in turn: a
-    /// candidate, or the number of candidates for "nothing known".
-    ///
-    /// # Errors
-    /// [`ErrorKind::Device`].
-    fn whole_texts(
-        &mut self,
-        documents: &[usize],
-        epsilon: Epsilon,
-        count: usize,
-    ) -> Result<Vec<u32>>;
-
-    /// The points of `count` releases by projective geometry response, from these documents in
-    /// turn.
-    ///
-    /// # Errors
-    /// [`ErrorKind::Device`].
-    fn points(&mut self, documents: &[usize], epsilon: Epsilon, count: usize) -> Result<Vec<u32>>;
 
     /// `count` releases of these lists of answers in turn.
-    ///
-    /// # Errors
-    /// [`ErrorKind::Device`].
     fn answers(&mut self, lists: &[&[u32]], epsilon: Epsilon, count: usize)
     -> Result<Vec<Release>>;
 
     /// `count` bags of `size` words each, selected from these words by this rule.
-    ///
-    /// # Errors
-    /// [`ErrorKind::Device`].
     fn bags(
         &mut self,
         words: &[&str],
@@ -128,9 +92,6 @@ pub trait Device {
 
     /// `count` releases of a vector with coordinates within ±2^`bound_exponent`, in steps of the
     /// grid.
-    ///
-    /// # Errors
-    /// [`ErrorKind::Device`].
     fn vectors(
         &mut self,
         vector: &[f32],
@@ -424,20 +385,6 @@ impl<'p> Program<'p> {
         Ok(releases)
     }
 
-    /// The numbers in releases of the documents in turn.
-    fn numbers(
-        &mut self,
-        drawn_by: DrawnBy,
-        request: &str,
-        documents: &[usize],
-        epsilon: Epsilon,
-        count: usize,
-    ) -> Result<Vec<u32>> {
-        let is_drawn_by = |own| own == drawn_by;
-        let releases = self.by_turns(request, documents, epsilon, count, is_drawn_by)?;
-        Ok(releases.iter().map(Release::number).collect())
-    }
-
     /// Stores a document of embeddings or of texts by one of two requests.
     fn keep_by(
         &mut self,
@@ -510,14 +457,9 @@ fn spawn(path: &Path, pack: &Path) -> Result<Running, String> {
     let (lines, answers) = channel();
     thread::spawn(move || {
         let mut stdout = BufReader::new(stdout);
-        loop {
-            let line = read_line(&mut stdout);
-            let last = !matches!(line, Ok(Some(_)));
-            if line
-                .transpose()
-                .is_none_or(|line| lines.send(line).is_err())
-                || last
-            {
+        while let Some(line) = read_line(&mut stdout).transpose() {
+            let is_last = line.is_err();
+            if lines.send(line).is_err() || is_last {
                 break;
             }
         }
@@ -593,44 +535,40 @@ impl Device for Program<'_> {
     fn releases(
         &mut self,
         documents: &[usize],
-        rule: Rule,
+        method: Released,
         epsilon: Epsilon,
         count: usize,
     ) -> Result<Vec<u32>> {
-        let drawn_by = match self.pack()?.scores() {
-            Some(_) => DrawnBy::Scores(rule),
-            None => DrawnBy::Depth(rule),
-        };
-        let request = format!("release {}", rule as u8);
-        self.numbers(drawn_by, &request, documents, epsilon, count)
-    }
-
-    fn whole_texts(
-        &mut self,
-        documents: &[usize],
-        epsilon: Epsilon,
-        count: usize,
-    ) -> Result<Vec<u32>> {
-        let drawn_by = if self.pack()?.has_nothing_known() {
-            DrawnBy::WholeText
-        } else {
-            DrawnBy::WholeTextKnown
-        };
-        self.numbers(drawn_by, "whole-text", documents, epsilon, count)
-    }
-
-    fn points(&mut self, documents: &[usize], epsilon: Epsilon, count: usize) -> Result<Vec<u32>> {
         let pack = self.pack()?;
         let has_nothing_known = pack.has_nothing_known();
-        let geometry = Geometry::best(pack.outcomes(), epsilon);
-        let order = geometry.and_then(|geometry| Order::from_number(geometry.order()));
-        let order = order.ok_or_else(|| self.error("the pack has no geometry for this epsilon"))?;
-        let drawn_by = if has_nothing_known {
-            DrawnBy::Projective(order)
-        } else {
-            DrawnBy::ProjectiveKnown(order)
+        let (request, drawn_by) = match method {
+            Released::Sentence(rule) => {
+                let by_scores = pack.scores().is_some();
+                let drawn_by = if by_scores {
+                    DrawnBy::Scores
+                } else {
+                    DrawnBy::Depth
+                };
+                (format!("release {}", rule as u8), drawn_by(rule))
+            }
+            Released::WholeText if has_nothing_known => ("whole-text".into(), DrawnBy::WholeText),
+            Released::WholeText => ("whole-text".into(), DrawnBy::WholeTextKnown),
+            Released::Projective => {
+                let geometry = Geometry::best(pack.outcomes(), epsilon)
+                    .ok_or_else(|| self.error("the pack has no geometry for this epsilon"))?;
+                let order = geometry.into();
+                let known = DrawnBy::ProjectiveKnown(order);
+                let drawn_by = if has_nothing_known {
+                    DrawnBy::Projective(order)
+                } else {
+                    known
+                };
+                ("projective".into(), drawn_by)
+            }
         };
-        self.numbers(drawn_by, "projective", documents, epsilon, count)
+        let is_drawn_by = |own| own == drawn_by;
+        let releases = self.by_turns(&request, documents, epsilon, count, is_drawn_by)?;
+        Ok(releases.iter().map(Release::number).collect())
     }
 
     fn answers(

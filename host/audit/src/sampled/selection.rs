@@ -8,19 +8,18 @@ use undertone_core::epsilon::Epsilon;
 use undertone_core::pack::Pack;
 use undertone_core::rng::PublicRng;
 use undertone_core::rng::rand_core::Rng;
-use undertone_core::select::{Levels, Ratio, Rule};
-use undertone_core::words::Vocabulary;
+use undertone_core::select::Rule;
 
-use crate::exact::inside::WholeText;
+use crate::exact::inside::{CoreWords, Engine, WholeText, Words};
 use crate::sampled::device::{self, Device, Sentence};
 use crate::sampled::statistics::{
-    Loss, alpha, cells, event, g_test, independence_test, loss_of_event, loss_of_features,
-    loss_of_outcomes, threshold,
+    Loss, alpha, cells, event, g_test, independence_test, loss_of_features, loss_of_outcomes,
+    threshold,
 };
-use crate::{Check, Law, Method, levels};
+use crate::{Check, Law, Method, label, levels};
 use undertone::demo;
 use undertone::error::Result;
-use undertone::release::document::{self, HostDocument, epsilon_f64};
+use undertone::release::document::{self, HostDocument, Method as Released, epsilon_f64};
 
 /// The difference between two documents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,6 +28,19 @@ pub enum Change {
     Replaced,
     /// One document has an additional sentence: ε/2.
     Added,
+}
+
+impl Change {
+    /// All changes, in the order of arrays by change.
+    pub(crate) const ALL: [Self; 2] = [Self::Replaced, Self::Added];
+
+    /// The promised loss.
+    pub(crate) fn promise(self, epsilon: Epsilon) -> f64 {
+        match self {
+            Self::Replaced => epsilon_f64(epsilon),
+            Self::Added => epsilon_f64(epsilon) / 2.0,
+        }
+    }
 }
 
 /// Two documents that differ in one sentence.
@@ -49,90 +61,64 @@ fn surprise(p: f64) -> f64 {
     0.0 - p.max(f64::MIN_POSITIVE).log10()
 }
 
-/// A check of p-values, judged by the smallest.
-pub(crate) fn of_p_values(
-    mechanism: &str,
-    name: &str,
-    epsilon: Epsilon,
-    p: &[f64],
-    tried: u64,
-    detail: &str,
-) -> Check {
-    // Bonferroni correction: each p-value could raise a false alarm.
-    let least = (p.iter().copied().fold(1.0, f64::min) * p.len() as f64).min(1.0);
-    Check {
-        mechanism: mechanism.to_owned(),
-        name: name.to_owned(),
-        epsilon: Some(epsilon),
-        method: Method::Sampled,
-        claimed: surprise(threshold()),
-        measured: surprise(least),
-        tried,
-        passed: least >= threshold(),
-        detail: format!(
-            "{detail}; p = {least:.2e} after {} tests, as -log10",
-            p.len()
-        ),
-    }
+/// Makes checks of a mechanism at one ε.
+#[derive(Clone, Copy)]
+pub(crate) struct Judge<'a> {
+    pub(crate) mechanism: &'a str,
+    pub(crate) epsilon: Epsilon,
 }
 
-/// A check of losses, judged by the largest share of its promise.
-pub(crate) fn of_losses(
-    mechanism: &str,
-    name: &str,
-    epsilon: Epsilon,
-    losses: &[(Loss, f64)],
-    tried: u64,
-) -> Check {
-    let worst = losses
-        .iter()
-        .max_by(|a, b| (a.0.bound / a.1).total_cmp(&(b.0.bound / b.1)));
-    let (loss, claimed) = worst.map_or((f64::NEG_INFINITY, 0.0), |(loss, claimed)| {
-        (loss.bound, *claimed)
-    });
-    let hits = worst.map_or([0; 2], |(loss, _)| loss.hits);
-    Check {
-        mechanism: mechanism.to_owned(),
-        name: name.to_owned(),
-        epsilon: Some(epsilon),
-        method: Method::Sampled,
-        claimed,
+impl Judge<'_> {
+    /// A check of p-values, judged by the smallest.
+    pub(crate) fn p_values(self, name: &str, p: &[f64], tried: u64, detail: &str) -> Check {
+        // Bonferroni correction: each p-value could raise a false alarm.
+        let least = (p.iter().copied().fold(1.0, f64::min) * p.len() as f64).min(1.0);
+        let tests = p.len();
+        let detail = format!("{detail}; p = {least:.2e} after {tests} tests, as -log10");
+        let surprises = [threshold(), least].map(surprise);
+        let check = self.check(name, Method::Sampled, surprises);
+        check.of(tried, detail)
+    }
+
+    /// A check of losses, judged by the largest share of its promise.
+    pub(crate) fn losses(self, name: &str, losses: &[(Loss, f64)], tried: u64) -> Check {
+        let share = |(loss, promise): &(Loss, f64)| loss.bound / promise;
+        let worst = losses.iter().max_by(|a, b| share(a).total_cmp(&share(b)));
+        let none = Loss {
+            bound: f64::NEG_INFINITY,
+            hits: [0; 2],
+        };
+        let (loss, claimed) = worst.copied().unwrap_or((none, 0.0));
         // A negative bound is no evidence.
-        measured: loss.max(0.0),
-        tried,
-        passed: loss <= claimed,
-        detail: format!(
-            "lower bound on the loss, the worst of {} pairs relative to its promise; its event was seen {} times against {}",
-            losses.len(),
-            hits[0],
-            hits[1]
-        ),
+        let numbers = [claimed, loss.bound.max(0.0)];
+        let (pairs, [hits, others]) = (losses.len(), loss.hits);
+        let detail = format!(
+            "lower bound on the loss, the worst of {pairs} pairs relative to its promise; its event was seen {hits} times against {others}"
+        );
+        let check = self.check(name, Method::Sampled, numbers);
+        check.of(tried, detail)
     }
-}
 
-/// Returns a failed check if some outcome does not exist. Such releases allow no further checks.
-fn in_range(
-    mechanism: &str,
-    what: &str,
-    epsilon: Epsilon,
-    outcomes: &[u32],
-    bound: usize,
-) -> Option<Check> {
-    let outside = outcomes.iter().filter(|y| **y as usize >= bound).count();
-    let example = outcomes.iter().find(|y| **y as usize >= bound)?;
-    Some(Check {
-        mechanism: mechanism.to_owned(),
-        name: format!("{what} exist"),
-        epsilon: Some(epsilon),
-        method: Method::Sampled,
-        claimed: 0.0,
-        measured: outside as f64,
-        tried: outcomes.len() as u64,
-        passed: false,
-        detail: format!(
-            "{outside} releases name one that does not exist, such as {example}; there are {bound}"
-        ),
-    })
+    /// Returns a failed check if some outcome does not exist. Such releases allow no further
+    /// checks.
+    fn in_range(self, what: &str, outcomes: &[u32], bound: usize) -> Option<Check> {
+        let outside = || outcomes.iter().filter(|y| **y as usize >= bound);
+        let (count, example) = (outside().count(), outside().next()?);
+        let check = self.none(&format!("{what} exist"), Method::Sampled, count);
+        let detail = format!(
+            "{count} releases name one that does not exist, such as {example}; there are {bound}"
+        );
+        Some(check.of(outcomes.len() as u64, detail))
+    }
+
+    /// A check that fails if anything was found.
+    pub(crate) fn none(self, name: &str, method: Method, found: usize) -> Check {
+        self.check(name, method, [0.0, found as f64])
+    }
+
+    fn check(self, name: &str, method: Method, numbers: [f64; 2]) -> Check {
+        Check::new(self.mechanism, name, Some(self.epsilon), method, numbers)
+    }
 }
 
 /// p-values of the hypothesis that outcomes have this law: ordered by probability, which shows
@@ -169,15 +155,11 @@ fn coarse(outcomes: &[u32], law: &[f64]) -> Vec<usize> {
 /// and of earlier draws.
 fn independence(samples: [&[u32]; 2], laws: [&[f64]; 2]) -> [f64; 4] {
     let [x, y] = [0, 1].map(|side| coarse(samples[side], laws[side]));
-    let test = |a: &[usize], b: &[usize]| {
-        let pairs: Vec<_> = a.iter().copied().zip(b.iter().copied()).collect();
-        independence_test(&pairs)
-    };
     [
-        test(&x, &y),
-        test(&y, &x[1..]),
-        test(&x, &x[1..]),
-        test(&y, &y[1..]),
+        independence_test(&x, &y),
+        independence_test(&y, &x[1..]),
+        independence_test(&x, &x[1..]),
+        independence_test(&y, &y[1..]),
     ]
 }
 
@@ -186,28 +168,12 @@ fn by_turns(outcomes: &[u32]) -> [Vec<u32>; 2] {
     [0, 1].map(|side| outcomes.iter().copied().skip(side).step_by(2).collect())
 }
 
-/// The probability of every candidate for this document.
-fn law_of(
-    sentences: &[Sentence],
-    pack: &Pack<'_>,
-    rule: Rule,
-    epsilon: Epsilon,
-) -> Result<Vec<f64>> {
-    let document = device::document(pack, sentences)?;
-    let levels = levels(&document);
-    let candidates = levels.len();
-    let law = Law::new(levels, document.ratio(epsilon), rule);
-    Ok((0..candidates)
-        .map(|candidate| law.probability(candidate))
-        .collect())
-}
-
 /// A lower bound on the loss between two samples, wrong with a probability of at most [`alpha`]. It
 /// is the better one of two: by an event that the expected laws suggest, and by an event that half
 /// of the draws suggest, whatever their law is.
 fn loss_of(samples: [&[u32]; 2], laws: [&[f64]; 2]) -> Loss {
-    let event = event(laws, samples[0].len() as u64);
-    let foreseen = loss_of_event(samples, &event, alpha() / 2.0);
+    let (side, event) = event(laws, samples[0].len() as u64);
+    let foreseen = Loss::new(samples, side, |y| event[*y as usize], alpha() / 2.0);
     let found = loss_of_outcomes(samples, alpha() / 2.0);
     if foreseen.bound > found.bound {
         foreseen
@@ -216,78 +182,204 @@ fn loss_of(samples: [&[u32]; 2], laws: [&[f64]; 2]) -> Loss {
     }
 }
 
-/// Checks releases of sentences: `draws` of each document of these neighbours.
-///
-/// - Loss between neighbours: a lower bound on it must not exceed the promise.
-/// - Frequencies of candidates: they must fit the law that the integers of the mechanism determine.
-/// - Independence: consecutive releases of one document, and of two in turn.
-///
-/// # Errors
-/// Errors of the device, and of documents that the pack does not accept.
-pub fn sentences(
-    device: &mut dyn Device,
-    pack: &Pack<'_>,
-    mechanism: &str,
-    rule: Rule,
-    epsilon: Epsilon,
-    neighbours: &[Neighbours],
-    draws: usize,
-) -> Result<Vec<Check>> {
-    let (mut replaced, mut added) = (Vec::new(), Vec::new());
-    let (mut fits, mut independent) = (Vec::new(), Vec::new());
-    let mut tried = 0;
-    for pair in neighbours {
-        for (number, document) in pair.documents.iter().enumerate() {
-            device.keep(number, document)?;
+/// Results from the releases of pairs of inputs.
+#[derive(Default)]
+struct Evidence {
+    fits: Vec<f64>,
+    independent: Vec<f64>,
+    tried: u64,
+}
+
+impl Evidence {
+    /// Adds releases of two inputs in turn, and returns the evidence for the loss between them.
+    fn add(&mut self, outcomes: &[u32], laws: [&[f64]; 2]) -> Loss {
+        let samples = by_turns(outcomes);
+        let samples = [&samples[0][..], &samples[1]];
+        self.tried += outcomes.len() as u64;
+        for (sample, law) in samples.iter().zip(laws) {
+            self.fits.extend(fit(sample, law));
         }
-        let outcomes = device.releases(&[0, 1], rule, epsilon, 2 * draws)?;
-        tried += outcomes.len() as u64;
-        let candidates = pack.candidate_count() as usize;
-        if let Some(check) = in_range(mechanism, "candidates", epsilon, &outcomes, candidates) {
-            return Ok(vec![check]);
-        }
-        let samples = by_turns(&outcomes);
-        let mut laws = Vec::new();
-        for (document, sample) in pair.documents.iter().zip(&samples) {
-            let law = law_of(document, pack, rule, epsilon)?;
-            fits.extend(fit(sample, &law));
-            laws.push(law);
-        }
-        let laws = [&laws[0][..], &laws[1][..]];
-        let loss = loss_of([&samples[0], &samples[1]], laws);
-        match pair.change {
-            Change::Replaced => replaced.push((loss, epsilon_f64(epsilon))),
-            Change::Added => added.push((loss, epsilon_f64(epsilon) / 2.0)),
-        }
-        independent.extend(independence([&samples[0], &samples[1]], laws));
+        self.independent.extend(independence(samples, laws));
+        loss_of(samples, laws)
     }
-    let mut checks = Vec::new();
-    for (name, losses) in [
-        ("loss of a replaced sentence", replaced),
-        ("loss of an added sentence", added),
-    ] {
-        if !losses.is_empty() {
-            let releases = (2 * draws * losses.len()) as u64;
-            checks.push(of_losses(mechanism, name, epsilon, &losses, releases));
+
+    /// Checks of the frequencies of outcomes, and of the independence of releases.
+    fn checks(&self, judge: Judge<'_>, what: &str) -> [Check; 2] {
+        let frequencies = &*format!("frequencies of {what}");
+        let law = "G-tests against the exact law";
+        let (apart, tests) = (
+            "independence of releases",
+            "G-tests of consecutive releases",
+        );
+        [
+            judge.p_values(frequencies, &self.fits, self.tried, law),
+            judge.p_values(apart, &self.independent, self.tried, tests),
+        ]
+    }
+}
+
+/// An audit of releases of sentences by one rule.
+#[derive(Clone, Copy, Debug)]
+pub struct SentenceAudit<'a> {
+    /// The pack.
+    pub pack: &'a Pack<'a>,
+    /// The name of the mechanism in reports.
+    pub mechanism: &'a str,
+    /// The rule of drawing.
+    pub rule: Rule,
+    /// The privacy parameter.
+    pub epsilon: Epsilon,
+}
+
+impl SentenceAudit<'_> {
+    fn judge(&self) -> Judge<'_> {
+        Judge {
+            mechanism: self.mechanism,
+            epsilon: self.epsilon,
         }
     }
-    checks.push(of_p_values(
-        mechanism,
-        "frequencies of candidates",
-        epsilon,
-        &fits,
-        tried,
-        "G-tests against the exact law",
-    ));
-    checks.push(of_p_values(
-        mechanism,
-        "independence of releases",
-        epsilon,
-        &independent,
-        tried,
-        "G-tests of consecutive releases",
-    ));
-    Ok(checks)
+
+    /// Releases of stored documents in turn.
+    fn release(
+        &self,
+        device: &mut dyn Device,
+        documents: &[usize],
+        count: usize,
+    ) -> Result<Vec<u32>> {
+        device.releases(
+            documents,
+            Released::Sentence(self.rule),
+            self.epsilon,
+            count,
+        )
+    }
+
+    /// Returns a failed check if some candidate does not exist.
+    fn in_range(&self, outcomes: &[u32]) -> Option<Check> {
+        let candidates = self.pack.candidate_count() as usize;
+        self.judge().in_range("candidates", outcomes, candidates)
+    }
+
+    /// The probability of every candidate for this document.
+    fn law(&self, sentences: &[Sentence]) -> Result<Vec<f64>> {
+        let document = device::document(self.pack, sentences)?;
+        let levels = levels(&document);
+        let candidates = 0..levels.len();
+        let law = Law::new(levels, document.ratio(self.epsilon), self.rule);
+        Ok(candidates.map(|own| law.probability(own)).collect())
+    }
+
+    /// Checks `draws` releases of each document of these neighbours.
+    ///
+    /// - Loss between neighbours: a lower bound on it must not exceed the promise.
+    /// - Frequencies of candidates: they must fit the law that the integers of the mechanism
+    ///   determine.
+    /// - Independence: consecutive releases of one document, and of two in turn.
+    ///
+    /// # Errors
+    /// Errors of the device, and of documents that the pack does not accept.
+    pub fn neighbours(
+        &self,
+        device: &mut dyn Device,
+        neighbours: &[Neighbours],
+        draws: usize,
+    ) -> Result<Vec<Check>> {
+        let mut losses: [Vec<(Loss, f64)>; 2] = Default::default();
+        let mut evidence = Evidence::default();
+        for pair in neighbours {
+            for (number, document) in pair.documents.iter().enumerate() {
+                device.keep(number, document)?;
+            }
+            let outcomes = self.release(device, &[0, 1], 2 * draws)?;
+            if let Some(check) = self.in_range(&outcomes) {
+                return Ok(vec![check]);
+            }
+            let [document, other] = &pair.documents;
+            let loss = evidence.add(&outcomes, [&self.law(document)?, &self.law(other)?]);
+            losses[pair.change as usize].push((loss, pair.change.promise(self.epsilon)));
+        }
+        let mut checks = Vec::new();
+        for (change, losses) in Change::ALL.into_iter().zip(losses) {
+            let name = match change {
+                Change::Replaced => "loss of a replaced sentence",
+                Change::Added => "loss of an added sentence",
+            };
+            if !losses.is_empty() {
+                let releases = (2 * draws * losses.len()) as u64;
+                checks.push(self.judge().losses(name, &losses, releases));
+            }
+        }
+        checks.extend(evidence.checks(self.judge(), "candidates"));
+        Ok(checks)
+    }
+
+    /// Checks long documents, pushed in both ways: `draws` releases of a document in which the
+    /// sentences after the hundredth count most, against the exact law.
+    ///
+    /// # Errors
+    /// Errors of the device.
+    pub fn long(&self, device: &mut dyn Device, draws: usize) -> Result<Check> {
+        let (mut fits, mut tried) = (Vec::new(), 0);
+        for document in self.late()? {
+            let law = self.law(&document)?;
+            device.keep(0, &document)?;
+            device.keep_otherwise(1, &document)?;
+            let outcomes = self.release(device, &[0, 1], 2 * draws)?;
+            tried += outcomes.len() as u64;
+            if let Some(check) = self.in_range(&outcomes) {
+                return Ok(check);
+            }
+            for sample in by_turns(&outcomes) {
+                fits.extend(fit(&sample, &law));
+            }
+        }
+        let detail = "G-tests against the exact law, pushed one by one and together";
+        let name = "frequencies, long documents";
+        Ok(self.judge().p_values(name, &fits, tried, detail))
+    }
+
+    /// Long documents, of texts and of embeddings if the pack accepts them. Each is the one of 32
+    /// whose last sentences change the law most.
+    fn late(&self) -> Result<Vec<Vec<Sentence>>> {
+        let mut rng = PublicRng::new(0x7e57_ab03);
+        let mut pools = vec![pool(self.pack, &mut rng)];
+        if matches!(pools[0][0], Sentence::Text(_)) && self.pack.features().is_none() {
+            pools.push(embeddings(self.pack, &mut rng));
+        }
+        let mut documents = Vec::new();
+        for pool in pools {
+            let mut most: Option<(f64, Vec<Sentence>)> = None;
+            for _ in 0..32 {
+                let mut any = || (rng.next_u64() % pool.len() as u64) as usize;
+                let (early, last) = ([any(), any()], any());
+                let early = (0..document::MAX_SENTENCES - LATE).map(|at| early[at % 2]);
+                let early: Vec<usize> = early.collect();
+                let all = [&early[..], &[last; LATE]].concat();
+                let [early, all] = [early, all].map(|choice| together(&pool, &choice));
+                let laws = self.law(&early)?.into_iter().zip(self.law(&all)?);
+                let moved = laws.map(|(a, b)| (a - b).abs()).sum();
+                if most.as_ref().is_none_or(|(known, _)| moved > *known) {
+                    most = Some((moved, all));
+                }
+            }
+            documents.extend(most.map(|(_, document)| document));
+        }
+        Ok(documents)
+    }
+
+    /// Checks the `repeats` of releases of a document without a sentence, for which all candidates
+    /// are equally likely.
+    ///
+    /// # Errors
+    /// Errors of the device.
+    pub fn runs(&self, device: &mut dyn Device) -> Result<Option<Check>> {
+        let candidates = self.pack.candidate_count();
+        let law = vec![1.0 / f64::from(candidates); candidates as usize];
+        repeats(device, self.judge(), &law, |device, draws| {
+            device.keep(0, &[])?;
+            self.release(device, &[0], draws)
+        })
+    }
 }
 
 /// Checks releases of whole texts or of answers: `draws` of each of these inputs.
@@ -306,11 +398,14 @@ pub fn whole_texts<W: WholeText>(
     pairs: &[[W::Input; 2]],
     draws: usize,
 ) -> Result<Vec<Check>> {
-    let name = mechanism.name();
+    let mechanism_name = mechanism.name();
+    let judge = Judge {
+        mechanism: &mechanism_name,
+        epsilon,
+    };
     let [of_refused, of_loss] = W::CHECKS;
-    let (mut losses, mut fits, mut independent) = (Vec::new(), Vec::new(), Vec::new());
-    let (mut tried, mut refused) = (0, Vec::new());
-    let mut checks = Vec::new();
+    let (mut losses, mut refused) = (Vec::new(), Vec::new());
+    let mut evidence = Evidence::default();
     for pair in pairs {
         let mut laws = Vec::new();
         for input in pair {
@@ -325,19 +420,11 @@ pub fn whole_texts<W: WholeText>(
         if !refused.is_empty() {
             continue;
         }
-        let inputs = pair.each_ref();
-        let outcomes = mechanism.releases(device, &inputs, epsilon, 2 * draws)?;
-        tried += outcomes.len() as u64;
-        if let Some(check) = in_range(&name, "outcomes", epsilon, &outcomes, a.len()) {
+        let outcomes = mechanism.releases(device, &pair.each_ref(), epsilon, 2 * draws)?;
+        if let Some(check) = judge.in_range("outcomes", &outcomes, a.len()) {
             return Ok(vec![check]);
         }
-        let samples = by_turns(&outcomes);
-        let (samples, laws) = ([&samples[0][..], &samples[1]], [&a[..], b]);
-        losses.push((loss_of(samples, laws), epsilon_f64(epsilon)));
-        for (sample, law) in samples.iter().zip(laws) {
-            fits.extend(fit(sample, law));
-        }
-        independent.extend(independence(samples, laws));
+        losses.push((evidence.add(&outcomes, [a, b]), epsilon_f64(epsilon)));
     }
     let inputs = 2 * pairs.len();
     if refused.len() == inputs
@@ -345,56 +432,19 @@ pub fn whole_texts<W: WholeText>(
     {
         return Err(error);
     }
-    checks.push(Check {
-        mechanism: name.clone(),
-        name: of_refused.to_owned(),
-        epsilon: Some(epsilon),
-        method: Method::Sampled,
-        claimed: 0.0,
-        measured: refused.len() as f64,
-        tried: inputs as u64,
-        passed: refused.is_empty(),
-        detail: refused.first().map_or_else(
-            || "inputs that get no release".to_owned(),
-            ToString::to_string,
-        ),
-    });
-    if losses.is_empty() {
-        return Ok(checks);
-    }
-    checks.push(of_losses(&name, of_loss, epsilon, &losses, tried));
-    for (check, p, detail) in [
-        (
-            "frequencies of outcomes",
-            &fits,
-            "G-tests against the exact law",
-        ),
-        (
-            "independence of releases",
-            &independent,
-            "G-tests of consecutive releases",
-        ),
-    ] {
-        checks.push(of_p_values(&name, check, epsilon, p, tried, detail));
+    let check = judge.none(of_refused, Method::Sampled, refused.len());
+    let detail = refused.first().map(ToString::to_string);
+    let detail = detail.unwrap_or_else(|| "inputs that get no release".to_owned());
+    let mut checks = vec![check.of(inputs as u64, detail)];
+    if !losses.is_empty() {
+        checks.push(judge.losses(of_loss, &losses, evidence.tried));
+        checks.extend(evidence.checks(judge, "outcomes"));
     }
     Ok(checks)
 }
 
 /// Number of designs to try.
 const DESIGNS: usize = 400;
-
-/// Designs neighbours for any pack with candidates: the pair with the largest exact loss of 400,
-/// and a pair in which one document lacks a sentence. The documents have few sentences, most of
-/// them equal, and one of them changes. With a lexicon, sentences are texts of one word.
-///
-/// Public only for the tests of planted devices.
-///
-/// # Errors
-/// Errors of documents that the pack does not accept.
-#[doc(hidden)]
-pub fn designed(pack: &Pack<'_>, rule: Rule, epsilon: Epsilon) -> Result<Vec<Neighbours>> {
-    Ok(Designs::new(pack)?.worst(rule, epsilon))
-}
 
 /// Sentences of which designs are made.
 const POOL: usize = 64;
@@ -439,8 +489,13 @@ fn together(pool: &[Sentence], choice: &[usize]) -> Vec<Sentence> {
     choice.iter().map(|index| pool[*index].clone()).collect()
 }
 
-/// The designs from which [`designed`] chooses, the same for every rule and ε.
-pub(crate) struct Designs<'p> {
+/// Designed neighbours for any pack with candidates, the same for every rule and ε. The documents
+/// have few sentences, most of them equal, and one of them changes. With a lexicon, sentences are
+/// texts of one word.
+///
+/// Public only for the tests of planted devices.
+#[doc(hidden)]
+pub struct Designs<'p> {
     document: HostDocument<'p>,
     /// Documents and their levels.
     pairs: Vec<[(Vec<Sentence>, Vec<u8>); 2]>,
@@ -449,7 +504,7 @@ pub(crate) struct Designs<'p> {
 impl<'p> Designs<'p> {
     /// # Errors
     /// Errors of documents that the pack does not accept.
-    pub(crate) fn new(pack: &Pack<'p>) -> Result<Self> {
+    pub fn new(pack: &Pack<'p>) -> Result<Self> {
         let mut rng = PublicRng::new(0x7e57_ab00);
         let pool = pool(pack, &mut rng);
         let mut below = |n: usize| (rng.next_u64() % n as u64) as usize;
@@ -475,8 +530,9 @@ impl<'p> Designs<'p> {
         })
     }
 
-    /// The neighbours with the largest loss for this rule and ε.
-    pub(crate) fn worst(&self, rule: Rule, epsilon: Epsilon) -> Vec<Neighbours> {
+    /// The pair with the largest exact loss for this rule and ε, and a pair in which one document
+    /// lacks a sentence.
+    pub fn worst(&self, rule: Rule, epsilon: Epsilon) -> Vec<Neighbours> {
         let ratio = self.document.ratio(epsilon);
         let loss = |[(_, a), (_, b)]: &[(Vec<Sentence>, Vec<u8>); 2]| {
             let [a, b] = [a, b].map(|levels| Law::new(levels.clone(), ratio, rule));
@@ -488,113 +544,20 @@ impl<'p> Designs<'p> {
             return Vec::new();
         };
         let less = document[..document.len() - 1].to_vec();
-        vec![
-            Neighbours {
-                documents: [document.clone(), moved.clone()],
-                change: Change::Replaced,
-            },
-            Neighbours {
-                documents: [document.clone(), less],
-                change: Change::Added,
-            },
-        ]
+        let others = [moved.clone(), less].into_iter().zip(Change::ALL);
+        let pair = |(other, change)| Neighbours {
+            documents: [document.clone(), other],
+            change,
+        };
+        others.map(pair).collect()
     }
 }
 
 /// Sentences of a long document after the hundredth, which differ from those before.
 const LATE: usize = document::MAX_SENTENCES - 100;
 
-/// Checks long documents, pushed in both ways: `draws` releases of a document in which the
-/// sentences after the hundredth count most, against the exact law.
-///
-/// Public only for the tests of planted devices.
-///
-/// # Errors
-/// Errors of the device.
-#[doc(hidden)]
-pub fn long(
-    device: &mut dyn Device,
-    pack: &Pack<'_>,
-    mechanism: &str,
-    rule: Rule,
-    epsilon: Epsilon,
-    draws: usize,
-) -> Result<Check> {
-    let (mut fits, mut tried) = (Vec::new(), 0);
-    for document in late(pack, rule, epsilon)? {
-        let law = law_of(&document, pack, rule, epsilon)?;
-        device.keep(0, &document)?;
-        device.keep_otherwise(1, &document)?;
-        let outcomes = device.releases(&[0, 1], rule, epsilon, 2 * draws)?;
-        tried += outcomes.len() as u64;
-        if let Some(check) = in_range(mechanism, "candidates", epsilon, &outcomes, law.len()) {
-            return Ok(check);
-        }
-        for sample in by_turns(&outcomes) {
-            fits.extend(fit(&sample, &law));
-        }
-    }
-    Ok(of_p_values(
-        mechanism,
-        "frequencies, long documents",
-        epsilon,
-        &fits,
-        tried,
-        "G-tests against the exact law, pushed one by one and together",
-    ))
-}
-
-/// Long documents, of texts and of embeddings if the pack accepts them. Each is the one of 32 whose
-/// last sentences change the law most.
-fn late(pack: &Pack<'_>, rule: Rule, epsilon: Epsilon) -> Result<Vec<Vec<Sentence>>> {
-    let mut rng = PublicRng::new(0x7e57_ab03);
-    let mut pools = vec![pool(pack, &mut rng)];
-    if matches!(pools[0][0], Sentence::Text(_)) && pack.features().is_none() {
-        pools.push(embeddings(pack, &mut rng));
-    }
-    let mut documents = Vec::new();
-    for pool in pools {
-        let mut most: Option<(f64, Vec<Sentence>)> = None;
-        for _ in 0..32 {
-            let mut any = || (rng.next_u64() % pool.len() as u64) as usize;
-            let (early, last) = ([any(), any()], any());
-            let early = (0..document::MAX_SENTENCES - LATE).map(|at| early[at % 2]);
-            let early: Vec<usize> = early.collect();
-            let all = [&early[..], &[last; LATE]].concat();
-            let [early, all] = [early, all].map(|choice| together(&pool, &choice));
-            let laws = [&early, &all].map(|document| law_of(document, pack, rule, epsilon));
-            let [a, b] = laws;
-            let moved = a?.iter().zip(b?).map(|(a, b)| (a - b).abs()).sum();
-            if most.as_ref().is_none_or(|(known, _)| moved > *known) {
-                most = Some((moved, all));
-            }
-        }
-        documents.extend(most.map(|(_, document)| document));
-    }
-    Ok(documents)
-}
-
 /// The probability that a sequence repeats by chance.
 const REPEATED: f64 = 1e-12;
-
-/// Checks the `repeats` of releases of a document without a sentence, for which all candidates
-/// are equally likely.
-///
-/// # Errors
-/// Errors of the device.
-pub fn runs(
-    device: &mut dyn Device,
-    pack: &Pack<'_>,
-    mechanism: &str,
-    rule: Rule,
-    epsilon: Epsilon,
-) -> Result<Option<Check>> {
-    let law = vec![1.0 / f64::from(pack.candidate_count()); pack.candidate_count() as usize];
-    repeats(device, mechanism, epsilon, &law, |device, draws| {
-        device.keep(0, &[])?;
-        device.releases(&[0], rule, epsilon, draws)
-    })
-}
 
 /// Checks that two runs of the device have no sequence of releases in common: a generator with a
 /// fixed seed repeats itself after a restart, and one with few states repeats itself within a run.
@@ -605,8 +568,7 @@ pub fn runs(
 /// Errors of the device.
 pub(crate) fn repeats(
     device: &mut dyn Device,
-    mechanism: &str,
-    epsilon: Epsilon,
+    judge: Judge<'_>,
     law: &[f64],
     mut draw: impl FnMut(&mut dyn Device, usize) -> Result<Vec<u32>>,
 ) -> Result<Option<Check>> {
@@ -623,8 +585,7 @@ pub(crate) fn repeats(
     // Two draws are equal with this probability. A repetition is `length` equal draws in a row, and
     // runs have fewer than (2·DRAWS)² pairs of places.
     let places = (2.0 * DRAWS as f64).powi(2);
-    let length = ((places / REPEATED).ln() / -equal.ln()).ceil();
-    let length = length as usize;
+    let length = ((places / REPEATED).ln() / -equal.ln()).ceil() as usize;
     let mut seen = HashSet::new();
     let mut repeated = 0;
     for run in [&first, &second] {
@@ -638,17 +599,10 @@ pub(crate) fn repeats(
             }
         }
     }
-    Ok(Some(Check {
-        mechanism: mechanism.to_owned(),
-        name: "sequences of releases do not come again".to_owned(),
-        epsilon: Some(epsilon),
-        method: Method::Attack,
-        claimed: 0.0,
-        measured: f64::from(repeated),
-        tried: 2 * DRAWS as u64,
-        passed: repeated == 0,
-        detail: format!("{repeated} sequences of {length} releases came up again in two runs"),
-    }))
+    let name = "sequences of releases do not come again";
+    let check = judge.none(name, Method::Attack, repeated);
+    let detail = format!("{repeated} sequences of {length} releases came up again in two runs");
+    Ok(Some(check.of(2 * DRAWS as u64, detail)))
 }
 
 /// Number of words in a bag whose loss is checked.
@@ -661,9 +615,7 @@ const UNKNOWN: [&str; 2] = ["qzxjvkqzxjvkqzxjvk", "!?"];
 #[derive(Clone, Copy, Debug)]
 pub struct WordAudit<'a> {
     /// The words.
-    pub vocabulary: &'a Vocabulary<'a>,
-    /// The name of the mechanism in reports.
-    pub mechanism: &'a str,
+    pub words: &'a CoreWords<'a>,
     /// The rule of drawing.
     pub rule: Rule,
     /// The privacy parameter.
@@ -704,23 +656,15 @@ impl WordAudit<'_> {
         }
         // `draws` words of each word of a pair, and the same number of bags.
         let releases = (2 * self.draws * pairs.len()) as u64;
-        let (mechanism, epsilon) = (self.mechanism, self.epsilon);
+        let mechanism = label(self.words, self.rule);
+        let judge = self.judge(&mechanism);
         let mut checks = Vec::new();
         if seen.unsorted > 0 {
-            checks.push(Check {
-                mechanism: mechanism.to_owned(),
-                name: "bags are sorted".to_owned(),
-                epsilon: Some(epsilon),
-                method: Method::Sampled,
-                claimed: 0.0,
-                measured: seen.unsorted as f64,
-                tried: releases,
-                passed: false,
-                detail: "the order of the words reveals their order in the text".to_owned(),
-            });
+            let check = judge.none("bags are sorted", Method::Sampled, seen.unsorted);
+            let detail = "the order of the words reveals their order in the text";
+            checks.push(check.of(releases, detail));
         }
-        let name = "loss of a replaced word";
-        checks.push(of_losses(mechanism, name, epsilon, &seen.losses, releases));
+        checks.push(judge.losses("loss of a replaced word", &seen.losses, releases));
         let mut tried = releases;
         if self.bags_and_unknown {
             let (unknown, known) = self.unknown(device)?;
@@ -729,48 +673,36 @@ impl WordAudit<'_> {
                 return Ok(checks);
             }
             tried *= 2;
-            let (name, losses) = ("loss of a bag", &seen.bag_losses);
-            checks.push(of_losses(mechanism, name, epsilon, losses, releases));
+            checks.push(judge.losses("loss of a bag", &seen.bag_losses, releases));
         }
-        for (name, p, tests) in [
-            (
-                "frequencies of words",
-                &seen.fits,
-                "G-tests against the exact law",
-            ),
-            (
-                "independence of words",
-                &seen.apart,
-                "G-tests of consecutive words and of those in a bag",
-            ),
-        ] {
-            checks.push(of_p_values(mechanism, name, epsilon, p, tried, tests));
-        }
+        let tests = "G-tests against the exact law";
+        checks.push(judge.p_values("frequencies of words", &seen.fits, tried, tests));
+        let tests = "G-tests of consecutive words and of those in a bag";
+        checks.push(judge.p_values("independence of words", &seen.apart, tried, tests));
         Ok(checks)
     }
 
+    fn judge<'a>(&self, mechanism: &'a str) -> Judge<'a> {
+        let epsilon = self.epsilon;
+        Judge { mechanism, epsilon }
+    }
+
     fn text(&self, word: u32) -> &str {
-        let word = self.vocabulary.lexicon().word(word as usize);
+        let word = self.words.vocabulary.lexicon().word(word as usize);
         word.unwrap_or_default()
     }
 
     /// The law of a private word.
     fn law(&self, word: u32) -> Vec<f64> {
-        let mut levels = Vec::new();
-        let of_word = self.vocabulary.levels(word);
-        of_word.for_each_block(|block| levels.extend_from_slice(block));
-        let words = levels.len();
-        let ratio = Ratio::per_unit(self.epsilon, self.vocabulary.unit_exponent());
-        let law = Law::new(levels, ratio, self.rule);
-        (0..words).map(|word| law.probability(word)).collect()
+        let table = self.words.table(self.epsilon, self.rule);
+        let law = Law::from_table(self.words.levels(word), &table, self.rule);
+        let words = 0..self.words.candidates();
+        words.map(|word| law.probability(word)).collect()
     }
 
     /// ε·(distance + q).
     fn promise(&self, [a, b]: [u32; 2]) -> f64 {
-        let scale = |exponent: i32| f64::from(exponent).exp2();
-        let squared = self.vocabulary.squared_distance(a, b) as f64;
-        let distance = squared.sqrt() * scale(self.vocabulary.lexicon().vector_exponent());
-        epsilon_f64(self.epsilon) * (distance + scale(self.vocabulary.unit_exponent()))
+        epsilon_f64(self.epsilon) * (self.words.distance(a, b) + self.words.unit())
     }
 
     fn bags(&self, device: &mut dyn Device, word: &str, size: u16) -> Result<Vec<Vec<u32>>> {
@@ -779,8 +711,9 @@ impl WordAudit<'_> {
 
     /// Returns a failed check if some word is not in the vocabulary.
     fn in_range(&self, what: &str, words: &[u32]) -> Option<Check> {
-        let bound = self.vocabulary.lexicon().word_count();
-        in_range(self.mechanism, what, self.epsilon, words, bound)
+        let mechanism = label(self.words, self.rule);
+        let judge = self.judge(&mechanism);
+        judge.in_range(what, words, self.words.candidates())
     }
 
     /// Adds the results for this pair of words, or returns a failed check if a release names no
@@ -833,7 +766,7 @@ impl WordAudit<'_> {
     /// Checks that an unknown word has the law of the fallback word. Also returns whether all of
     /// its releases were words of the vocabulary.
     fn unknown(&self, device: &mut dyn Device) -> Result<(Check, bool)> {
-        let law = self.law(self.vocabulary.fallback());
+        let law = self.law(self.words.fallback());
         let (mut p, mut tried) = (Vec::new(), 0);
         for word in UNKNOWN {
             let sample = self.bags(device, word, 1)?.concat();
@@ -843,14 +776,10 @@ impl WordAudit<'_> {
             }
             p.extend(fit(&sample, &law));
         }
-        let check = of_p_values(
-            self.mechanism,
-            "unknown words",
-            self.epsilon,
-            &p,
-            tried as u64,
-            "tests against the word that replaces them",
-        );
+        let mechanism = label(self.words, self.rule);
+        let tests = "tests against the word that replaces them";
+        let judge = self.judge(&mechanism);
+        let check = judge.p_values("unknown words", &p, tried as u64, tests);
         Ok((check, true))
     }
 }

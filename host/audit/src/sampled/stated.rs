@@ -25,20 +25,18 @@ impl Stated {
     pub(crate) fn check(&self) -> Option<Check> {
         let wrong: u64 = self.wrong.values().sum();
         let names: Vec<&str> = self.wrong.keys().copied().collect();
-        (self.read > 0).then(|| Check {
-            mechanism: "all releases".to_owned(),
-            name: "releases state what was asked for".to_owned(),
-            epsilon: None,
-            method: Method::Exact,
-            claimed: 0.0,
-            measured: wrong as f64,
-            tried: self.read,
-            passed: wrong == 0,
-            detail: match &names[..] {
-                [] => "statements of another mechanism, rule, length, epsilon, form or pack"
-                    .to_owned(),
-                names => format!("wrong statements: {}", names.join(", ")),
-            },
-        })
+        let detail = match &names[..] {
+            [] => "statements of another mechanism, rule, length, epsilon, form or pack".to_owned(),
+            names => format!("wrong statements: {}", names.join(", ")),
+        };
+        let name = "releases state what was asked for";
+        let check = Check::new(
+            "all releases",
+            name,
+            None,
+            Method::Exact,
+            [0.0, wrong as f64],
+        );
+        (self.read > 0).then(|| check.of(self.read, detail))
     }
 }

@@ -155,18 +155,18 @@ pub fn cells<K: PartialOrd>(
     (cell, probabilities)
 }
 
-/// The p-value of the G-test that the row and the column of an observation are independent. `pairs`
-/// are observations. The caller should have merged rows and columns with fewer than 10 expected
-/// observations in a cell.
-pub fn independence_test(pairs: &[(usize, usize)]) -> f64 {
+/// The p-value of the G-test that the row and the column of an observation are independent. The
+/// caller should have merged rows and columns with fewer than 10 expected observations in a cell.
+pub fn independence_test(rows: &[usize], columns: &[usize]) -> f64 {
+    let pairs = rows.iter().zip(columns);
+    let total = pairs.len() as f64;
     let mut joint: HashMap<(usize, usize), u64> = HashMap::new();
     let (mut rows, mut columns): (BTreeMap<usize, u64>, BTreeMap<usize, u64>) = Default::default();
-    for pair in pairs {
-        *joint.entry(*pair).or_default() += 1;
-        *rows.entry(pair.0).or_default() += 1;
-        *columns.entry(pair.1).or_default() += 1;
+    for (row, column) in pairs {
+        *joint.entry((*row, *column)).or_default() += 1;
+        *rows.entry(*row).or_default() += 1;
+        *columns.entry(*column).or_default() += 1;
     }
-    let total = pairs.len() as f64;
     let g: f64 = joint
         .iter()
         .map(|((row, column), count)| {
@@ -191,10 +191,19 @@ pub struct Loss {
 }
 
 impl Loss {
-    /// By Clopper and Pearson: wrong with a probability of at most `alpha`.
-    fn new(hits: [u64; 2], draws: [usize; 2], alpha: f64) -> Self {
-        let p = lower_bound(hits[0], draws[0] as u64, alpha / 2.0);
-        let q = upper_bound(hits[1], draws[1] as u64, alpha / 2.0);
+    /// The loss that these samples show by an event that was chosen without looking at them, and
+    /// that seems more likely on this side. By Clopper and Pearson, it is wrong with a probability
+    /// of at most `alpha`.
+    pub(crate) fn new<Y>(
+        samples: [&[Y]; 2],
+        side: usize,
+        is_event: impl Fn(&Y) -> bool,
+        alpha: f64,
+    ) -> Self {
+        let samples = [side, 1 - side].map(|side| samples[side]);
+        let hits = samples.map(|sample| sample.iter().filter(|y| is_event(y)).count() as u64);
+        let p = lower_bound(hits[0], samples[0].len() as u64, alpha / 2.0);
+        let q = upper_bound(hits[1], samples[1].len() as u64, alpha / 2.0);
         Self {
             bound: (p / q).ln(),
             hits,
@@ -249,22 +258,6 @@ pub(crate) fn event(laws: [&[f64]; 2], draws: u64) -> (usize, Vec<bool>) {
     (side, event)
 }
 
-/// A lower bound on the loss between the laws of two samples, wrong with a probability of at most
-/// `alpha`, by an event that was chosen without looking at the samples and that seems more likely
-/// on this side.
-pub(crate) fn loss_of_event(
-    samples: [&[u32]; 2],
-    (side, event): &(usize, Vec<bool>),
-    alpha: f64,
-) -> Loss {
-    let sides = [*side, 1 - side];
-    let hits = sides.map(|side| {
-        let outcomes = samples[side].iter();
-        outcomes.filter(|y| event[**y as usize]).count() as u64
-    });
-    Loss::new(hits, sides.map(|side| samples[side].len()), alpha)
-}
-
 /// The rank of a set of outcomes with these counts among the choosing draws, about its bound.
 /// `None` for rare sets, which would win by chance.
 fn promise([a, b]: [u64; 2]) -> Option<f64> {
@@ -312,105 +305,54 @@ pub fn loss_of_outcomes(samples: [&[u32]; 2], alpha: f64) -> Loss {
     }
     let (_, side, mut set) = best;
     set.sort_unstable();
-    let hits = [side, 1 - side].map(|side| {
-        let judging = halves[side].1.iter();
-        judging.filter(|y| set.binary_search(y).is_ok()).count() as u64
-    });
-    Loss::new(
-        hits,
-        [side, 1 - side].map(|side| halves[side].1.len()),
-        alpha,
-    )
-}
-
-/// A set of releases by one feature: a cell of this width, all values below `end`, or all values
-/// from `start` on.
-#[derive(Clone, Copy, Debug)]
-enum Event {
-    Cell {
-        feature: usize,
-        width: i64,
-        cell: i64,
-    },
-    Below {
-        feature: usize,
-        end: i64,
-    },
-    From {
-        feature: usize,
-        start: i64,
-    },
-}
-
-impl Event {
-    fn contains(self, y: &[i64]) -> bool {
-        match self {
-            Self::Cell {
-                feature,
-                width,
-                cell,
-            } => y[feature].div_euclid(width) == cell,
-            Self::Below { feature, end } => y[feature] < end,
-            Self::From { feature, start } => y[feature] >= start,
-        }
-    }
+    let judging = halves.map(|(_, judging)| judging);
+    Loss::new(judging, side, |y| set.binary_search(y).is_ok(), alpha)
 }
 
 /// A lower bound on the loss between the laws of two samples, wrong with a probability of at most
-/// `alpha`. Each draw is a list of numbers, its features. Events are sets by one feature, in cells
-/// of 1, `width` and 4·`width`. One half of the draws chooses the best event, the other half judges
-/// it.
+/// `alpha`. Each draw is a list of numbers, its features. An event is a range of one feature: a cell
+/// of 1, `width` or 4·`width`, all below its end, or all from its start on. One half of the draws
+/// chooses the best event, the other half judges it.
 ///
 /// # Panics
 /// If a sample has fewer than two draws, or draws of different numbers of features.
 pub fn loss_of_features(samples: [&[Vec<i64>]; 2], width: i64, alpha: f64) -> Loss {
     let halves = samples.map(|sample| sample.split_at(sample.len() / 2));
-    let mut best = (f64::NEG_INFINITY, None);
-    for sides in [[0, 1], [1, 0]] {
-        let [x, other] = sides.map(|side| halves[side].0);
-        let all = [x.len() as u64, other.len() as u64];
-        for feature in 0..x[0].len() {
+    // The promise, the side on which the event is more likely, and the feature's range.
+    let mut best = (f64::NEG_INFINITY, 0, (0, 0..0));
+    for side in [0, 1] {
+        let sample = [side, 1 - side].map(|side| halves[side].0);
+        let all = sample.map(|sample| sample.len() as u64);
+        for feature in 0..sample[0][0].len() {
             for width in [1, width, 4 * width] {
                 let mut cells: BTreeMap<i64, [u64; 2]> = BTreeMap::new();
-                for (side, sample) in [x, other].into_iter().enumerate() {
+                for (side, sample) in sample.into_iter().enumerate() {
                     for y in sample {
                         cells.entry(y[feature].div_euclid(width)).or_default()[side] += 1;
                     }
                 }
                 let mut below = [0; 2];
                 for (cell, counts) in &cells {
-                    let mut consider = |counts, event| {
+                    let mut consider = |counts, range| {
                         if let Some(promise) = promise(counts).filter(|promise| *promise > best.0) {
-                            best = (promise, Some((event, sides)));
+                            best = (promise, side, (feature, range));
                         }
                     };
-                    let cell = *cell;
-                    consider(
-                        *counts,
-                        Event::Cell {
-                            feature,
-                            width,
-                            cell,
-                        },
-                    );
+                    let (start, end) = (cell * width, cell * width + width);
+                    consider(*counts, start..end);
                     if width > 1 {
-                        let start = cell * width;
                         let from = [all[0] - below[0], all[1] - below[1]];
-                        consider(from, Event::From { feature, start });
+                        consider(from, start..i64::MAX);
                         below = [below[0] + counts[0], below[1] + counts[1]];
-                        let end = start + width;
-                        consider(below, Event::Below { feature, end });
+                        consider(below, i64::MIN..end);
                     }
                 }
             }
         }
     }
-    let judging = |side: usize| halves[side].1;
-    let Some((event, sides)) = best.1 else {
-        return Loss::new([0, 0], [judging(0).len(), judging(1).len()], alpha);
-    };
-    let hits = sides.map(|side| judging(side).iter().filter(|y| event.contains(y)).count() as u64);
-    Loss::new(hits, sides.map(|side| judging(side).len()), alpha)
+    let (_, side, (feature, range)) = best;
+    let judging = halves.map(|(_, judging)| judging);
+    Loss::new(judging, side, |y| range.contains(&y[feature]), alpha)
 }
 
 #[cfg(test)]
@@ -457,11 +399,10 @@ mod tests {
     #[test]
     fn dependence_is_noticed() {
         let coin = |i: usize| (i * i / 7 + i / 3) % 2;
-        let pairs: Vec<_> = (0..2000).map(|i| (i % 2, i / 2 % 2)).collect();
-        assert!(independence_test(&pairs) > 0.9);
-        let repeated: Vec<_> = (0..2000).map(|i| (coin(i), coin(i))).collect();
-        assert!(independence_test(&repeated) < 1e-100);
-        assert_eq!(independence_test(&[(0, 0), (0, 1)]), 1.0);
+        let sample = |of: &dyn Fn(usize) -> usize| -> Vec<usize> { (0..2000).map(of).collect() };
+        assert!(independence_test(&sample(&|i| i % 2), &sample(&|i| i / 2 % 2)) > 0.9);
+        assert!(independence_test(&sample(&coin), &sample(&coin)) < 1e-100);
+        assert_eq!(independence_test(&[0, 0], &[0, 1]), 1.0);
     }
 
     #[test]
@@ -523,9 +464,10 @@ mod tests {
                     |(y, p): (usize, &f64)| vec![y as u32; (p * draws as f64).round() as usize];
                 law.iter().enumerate().flat_map(of).collect()
             };
-            let event = event([&other, &law], draws);
-            assert_eq!((event.0, event.1.iter().filter(|y| **y).count()), (1, 1));
-            let loss = loss_of_event([&sample(&other), &sample(&law)], &event, alpha());
+            let (side, event) = event([&other, &law], draws);
+            assert_eq!((side, event.iter().filter(|y| **y).count()), (1, 1));
+            let samples = [&sample(&other)[..], &sample(&law)];
+            let loss = Loss::new(samples, side, |y| event[*y as usize], alpha());
             let foreseen = shown(first, rest / 10.0, draws);
             let exact = (first / rest * 10.0).ln();
             assert!((loss.bound - foreseen).abs() < 0.3, "{loss:?}, {foreseen}");

@@ -9,7 +9,7 @@ use undertone_core::rng::rand_core::Rng;
 use undertone_core::vector::Noise;
 
 use crate::sampled::device::Device;
-use crate::sampled::selection::{of_losses, of_p_values};
+use crate::sampled::selection::Judge;
 use crate::sampled::statistics::{
     Loss, alpha, cells, g_test, independence_test, loss_of_features, uniform_test,
 };
@@ -19,7 +19,7 @@ use undertone::release::document::epsilon_f64;
 use undertone_report::number::at_most;
 
 /// The promised loss of two vectors at this distance: ε·(D + τ) + κ, with the δ of [`delta`].
-pub fn promise(noise: Noise, dimension: u32, epsilon: Epsilon, distance: f64) -> f64 {
+fn promise(noise: Noise, dimension: u32, epsilon: Epsilon, distance: f64) -> f64 {
     let laplace = Laplace::with_noise(noise, dimension, epsilon, Sensitivity::ONE);
     let bits = laplace.map_or(0, |laplace| laplace.fraction_bits());
     let tau = f64::from(dimension).sqrt() * (-f64::from(bits)).exp2();
@@ -34,7 +34,7 @@ fn kappa(noise: Noise) -> f64 {
 }
 
 /// The δ of a [`promise`], so small that no number of releases could show it.
-pub fn delta(noise: Noise, promise: f64) -> f64 {
+fn delta(noise: Noise, promise: f64) -> f64 {
     match noise {
         Noise::Laplace => (1.0 + promise.exp()) * 2f64.powi(-60),
         Noise::DiscreteLaplace => 0.0,
@@ -42,7 +42,7 @@ pub fn delta(noise: Noise, promise: f64) -> f64 {
 }
 
 /// Features of a release: the first two coordinates, their difference, and the sum of all.
-pub fn features(y: &[i64]) -> Vec<i64> {
+fn features(y: &[i64]) -> Vec<i64> {
     match y {
         [a, b, ..] => vec![*a, *b, a - b, y.iter().sum()],
         _ => y.to_vec(),
@@ -50,7 +50,7 @@ pub fn features(y: &[i64]) -> Vec<i64> {
 }
 
 /// Width of the cells for releases of this ε: a quarter of 1/ε, in steps of the grid.
-pub fn width(epsilon: Epsilon, grid_exponent: i32) -> i64 {
+fn width(epsilon: Epsilon, grid_exponent: i32) -> i64 {
     let step = f64::from(grid_exponent).exp2();
     (0.25 / epsilon_f64(epsilon) / step).max(2.0) as i64
 }
@@ -79,7 +79,7 @@ fn pairs(dimension: usize, epsilon: Epsilon, step: f64) -> Vec<[Vec<f32>; 2]> {
 }
 
 /// The Euclidean distance.
-pub fn distance([x, other]: [&[f32]; 2]) -> f64 {
+fn distance([x, other]: [&[f32]; 2]) -> f64 {
     let differences = x
         .iter()
         .zip(other)
@@ -160,25 +160,20 @@ fn quarters(sample: &[i64]) -> Vec<usize> {
 /// p-values of the hypothesis that consecutive releases are independent.
 fn independence(releases: &[Vec<i64>]) -> Vec<f64> {
     let m = releases[0].len();
-    (0..m.min(2))
-        .map(|coordinate| {
-            let sample: Vec<i64> = releases.iter().map(|y| y[coordinate]).collect();
-            let quarters = quarters(&sample);
-            let pairs: Vec<_> = quarters
-                .iter()
-                .copied()
-                .zip(quarters[1..].iter().copied())
-                .collect();
-            independence_test(&pairs)
-        })
-        .collect()
+    let of = |coordinate| {
+        let sample: Vec<i64> = releases.iter().map(|y| y[coordinate]).collect();
+        let quarters = quarters(&sample);
+        independence_test(&quarters, &quarters[1..])
+    };
+    (0..m.min(2)).map(of).collect()
 }
 
-pub(crate) fn noise_name(noise: Noise) -> &'static str {
-    match noise {
+fn judge(noise: Noise, epsilon: Epsilon) -> Judge<'static> {
+    let mechanism = match noise {
         Noise::Laplace => "vectors, Laplace",
         Noise::DiscreteLaplace => "vectors, discrete Laplace",
-    }
+    };
+    Judge { mechanism, epsilon }
 }
 
 /// Coordinates of the vectors to check.
@@ -203,7 +198,6 @@ pub fn check(
     epsilon: Epsilon,
     draws: usize,
 ) -> Result<Vec<Check>> {
-    let mechanism = noise_name(noise);
     let mut losses: Vec<(Loss, f64)> = Vec::new();
     let (mut fits, mut independent) = (Vec::new(), Vec::new());
     let mut tried = 0u64;
@@ -231,32 +225,17 @@ pub fn check(
             losses.push((loss, promise));
         }
     }
-    let mut loss = of_losses(
-        mechanism,
-        "loss between two vectors",
-        epsilon,
-        &losses,
-        tried,
-    );
-    let largest = losses
-        .iter()
-        .map(|(_, promise)| *promise)
-        .fold(0.0, f64::max);
-    let delta = at_most(delta(noise, largest), 2);
+    let judge = judge(noise, epsilon);
+    let mut loss = judge.losses("loss between two vectors", &losses, tried);
+    let promises = losses.iter().map(|(_, promise)| *promise);
+    let delta = at_most(delta(noise, promises.fold(0.0, f64::max)), 2);
     loss.detail = format!("{}; δ at most {delta}", loss.detail);
     let law = "tests against the law of the noise";
     let consecutive = "G-tests of consecutive releases";
     Ok(vec![
         loss,
-        of_p_values(mechanism, "law of the noise", epsilon, &fits, tried, law),
-        of_p_values(
-            mechanism,
-            "independence of releases",
-            epsilon,
-            &independent,
-            tried,
-            consecutive,
-        ),
+        judge.p_values("law of the noise", &fits, tried, law),
+        judge.p_values("independence of releases", &independent, tried, consecutive),
     ])
 }
 
@@ -296,18 +275,11 @@ pub fn keys(device: &mut dyn Device, epsilon: Epsilon, releases: usize) -> Resul
     // The probability that no pair of n releases shares one of N keys is e^(-n²/2N), which is 10⁻⁹
     // for N = n²/41.
     let keys = (count as f64).powi(2) / 41.0;
-    Ok(Some(Check {
-        mechanism: noise_name(noise).to_owned(),
-        name: "no key comes again".to_owned(),
-        epsilon: Some(epsilon),
-        method: Method::Attack,
-        claimed: 0.0,
-        measured: repeated as f64,
-        tried: count as u64,
-        passed: repeated == 0,
-        detail: format!(
-            "{repeated} releases of {OF_KEYS} coordinates came again in two runs; keys of up to {:.0} bits would show",
-            keys.max(1.0).log2().floor()
-        ),
-    }))
+    let judge = judge(noise, epsilon);
+    let check = judge.none("no key comes again", Method::Attack, repeated);
+    let detail = format!(
+        "{repeated} releases of {OF_KEYS} coordinates came again in two runs; keys of up to {:.0} bits would show",
+        keys.max(1.0).log2().floor()
+    );
+    Ok(Some(check.of(count as u64, detail)))
 }
