@@ -12,7 +12,6 @@ use undertone_core::unit::Unit;
 use undertone_tests::documents::{
     SentenceList, config, coordinate, insertions, levels_of, removals, replacements,
 };
-use undertone_tests::exponential::exp;
 use undertone_tests::law::law;
 use undertone_tests::packs::{DepthParts, naive_fixed};
 use undertone_tests::{FixedEntropy, golden};
@@ -161,39 +160,8 @@ proptest! {
     }
 }
 
-proptest! {
-    #![proptest_config(config(25))]
-
-    /// End to end: the exact laws of the releases of neighbouring documents.
-    #[test]
-    fn neighbouring_documents_release_alike(
-        (parts, document, pool) in documents(1..=5, 0..=4),
-        micro in prop_oneof![
-            Just(1u32),
-            1_000u32..=2_000_000,
-            2_000_000u32..=30_000_000,
-            Just(1_000_000_000u32),
-        ],
-    ) {
-        let bytes = parts.to_pack();
-        let pack = Pack::parse(&bytes).expect("a pack");
-        let ratio = Ratio::new(Epsilon::from_micro(micro).expect("an epsilon"));
-        let (whole, half) = (exp(micro.into(), 1_000_000), exp(micro.into(), 2_000_000));
-        for rule in RULES {
-            let release = |sentences: &SentenceList| law(&levels(&pack, sentences), rule, ratio);
-            let before = release(&document);
-            for changed in replacements(&document, &pool) {
-                prop_assert!(release(&changed).within_factor(&before, &whole));
-            }
-            for other in insertions(&document, &pool).iter().chain(&removals(&document)) {
-                prop_assert!(release(other).within_factor(&before, &half));
-            }
-        }
-    }
-}
-
 /// One candidate rises while the other falls, so the loss of documents, not only of levels, comes
-/// near the bounds: the tests above can fail.
+/// near the bounds of `theorem`.
 #[test]
 fn the_bounds_are_nearly_attained_by_documents() {
     // Candidate 0 has three of six sentences above it and candidate 1 none.

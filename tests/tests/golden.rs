@@ -223,40 +223,15 @@ fn features_match_the_reference() {
     }
 }
 
-/// The packs are of different kinds, and their cases have more than one outcome.
+/// Cases have more than one outcome.
 #[test]
-fn golden_packs_cover_what_there_is() {
-    let facts = golden::ALL.map(|golden| {
-        let pack = Pack::parse(golden.pack).expect("a golden pack");
-        let cases = golden.cases();
-        let by_sentences = cases
-            .iter()
-            .filter(|case| matches!(case.by, By::Sentence(_)));
-        let mut drawn: Vec<[u8; Release::BYTES]> = by_sentences.map(|case| case.release).collect();
-        drawn.sort_by_key(|release| release[12]);
-        drawn.dedup_by_key(|release| release[12]);
-        assert!(drawn.len() >= 8, "{} candidates drawn", drawn.len());
-        (
-            pack.recoder().is_some(),
-            pack.depth().is_some(),
-            pack.scores().map(|scores| scores.largest_score()),
-            drawn[0][4],
-        )
-    });
-    assert_eq!(
-        facts,
-        [
-            (false, true, None, 1),
-            (true, false, Some(16), 2),
-            (false, true, Some(1), 2),
-            (true, true, None, 1),
-            (false, false, Some(8), 2),
-        ]
-    );
-    let pack = Pack::parse(golden::FEATURES_PACK).expect("a golden pack");
-    let features = pack.features().expect("features");
-    assert!(features.feature_count() > 100 && !features.is_alone());
-    assert_eq!(pack.scores().expect("scores").level_count(), 40);
+fn golden_cases_cover_what_there_is() {
+    for golden in golden::ALL {
+        let cases = golden.cases().into_iter();
+        let by_sentences = cases.filter(|case| matches!(case.by, By::Sentence(_)));
+        let candidates: BTreeSet<u8> = by_sentences.map(|case| case.release[12]).collect();
+        assert!(candidates.len() >= 8, "{} candidates", candidates.len());
+    }
     // "Nothing known" is released both because nothing is known and by chance.
     for golden in golden::ALL[4..].iter().chain(&golden::WHOLE_TEXTS) {
         let pack = Pack::parse(golden.pack).expect("a golden pack");

@@ -457,7 +457,7 @@ fn wrong_mechanisms_of_whole_texts_are_found() {
         let pack = Pack::parse(bytes).unwrap();
         let expected = match (bug, method) {
             (WholeBug::None, _) => None,
-            // Every outcome of the whole-text rule prefers one, and no point ties.
+            // Points can move, and candidates can tie.
             (WholeBug::Moving, Released::WholeText) => continue,
             (WholeBug::TiesCount, Released::Projective) => continue,
             (WholeBug::Silent, _) if !pack.has_nothing_known() => continue,

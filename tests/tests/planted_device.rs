@@ -586,12 +586,12 @@ fn failed(checks: &[Check]) -> Vec<&str> {
 }
 
 /// An audit of sentences at this ε.
-fn sentences<'a>(pack: &'a Pack<'a>, rule: Rule, micro: &str) -> SentenceAudit<'a> {
+fn sentences<'a>(pack: &'a Pack<'a>, rule: Rule, text: &str) -> SentenceAudit<'a> {
     SentenceAudit {
         pack,
         mechanism: "sentences",
         rule,
-        epsilon: epsilon(micro),
+        epsilon: epsilon(text),
     }
 }
 

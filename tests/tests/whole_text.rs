@@ -395,10 +395,8 @@ fn releases_have_their_law_exactly() {
 #[test]
 fn a_text_answers_the_topic_of_a_form() {
     let (mut unknown, mut seen) = (0, BTreeSet::new());
-    for (n, parts) in [2, 3, 12].into_iter().flat_map(|n| {
-        let of_n = packs(n).into_iter();
-        of_n.map(move |parts| (n, parts))
-    }) {
+    for parts in [2, 3, 12].into_iter().flat_map(packs) {
+        let n = parts.scores.bias.len();
         let least = parts.to_pack();
         for (bytes, has_nothing_known) in
             [(without_nothing_known(least.clone()), false), (least, true)]
@@ -476,10 +474,8 @@ fn packs_without_scores_answer_no_topic() {
 #[test]
 fn packs_without_nothing_known_have_one_outcome_less() {
     let mut unknown = 0;
-    for (n, mut parts) in [2, 3, 12].into_iter().flat_map(|n| {
-        let of_n = packs(n).into_iter();
-        of_n.map(move |parts| (n, parts))
-    }) {
+    for mut parts in [2, 3, 12].into_iter().flat_map(packs) {
+        let n = parts.scores.bias.len();
         let likeliest = n - 1 - n / 3;
         parts.scores.bias[likeliest..].fill(9);
         let bytes = without_nothing_known(parts.to_pack());
