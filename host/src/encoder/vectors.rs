@@ -85,23 +85,9 @@ impl DocumentVectors {
     /// Returns the mean of each document's sentence vectors, `[documents][dimension]` row-major;
     /// zeros for a document without sentences.
     pub fn means(&self) -> Vec<f32> {
-        let mut means = Vec::with_capacity(self.len() * self.dimension);
-        for document in 0..self.len() {
-            means.extend(mean(self.document(document), self.dimension));
-        }
-        means
-    }
-
-    /// Truncates each document to its first `sentences` sentences.
-    pub fn cut(&self, sentences: usize) -> Self {
-        let mut rows = Vec::new();
-        let mut offsets = vec![0];
-        for document in 0..self.len() {
-            let own = self.document(document);
-            rows.extend_from_slice(&own[..own.len().min(sentences * self.dimension)]);
-            offsets.push(rows.len() / self.dimension);
-        }
-        Self::new(self.dimension, rows, offsets)
+        (0..self.len())
+            .flat_map(|document| mean(self.document(document), self.dimension))
+            .collect()
     }
 
     /// Replaces every coordinate x by max(0, x).
@@ -156,14 +142,38 @@ pub fn principal(rows: &[f32], dimension: usize, n: usize) -> (DMatrix<f64>, DMa
 /// Returns the mean of the rows; zeros if there are none.
 #[doc(hidden)]
 pub fn mean(rows: &[f32], dimension: usize) -> Vec<f32> {
-    let mut sum = vec![0f64; dimension];
-    for row in rows.chunks_exact(dimension) {
-        for (sum, x) in sum.iter_mut().zip(row) {
-            *sum += f64::from(*x);
+    let mut mean = Mean::new(dimension);
+    rows.chunks_exact(dimension).for_each(|row| mean.add(row));
+    mean.value()
+}
+
+/// A running mean of vectors.
+#[derive(Clone)]
+pub(crate) struct Mean {
+    sum: Vec<f64>,
+    count: usize,
+}
+
+impl Mean {
+    pub(crate) fn new(dimension: usize) -> Self {
+        Self {
+            sum: vec![0.0; dimension],
+            count: 0,
         }
     }
-    let count = (rows.len() / dimension).max(1) as f64;
-    sum.into_iter().map(|sum| (sum / count) as f32).collect()
+
+    pub(crate) fn add(&mut self, row: &[f32]) {
+        for (sum, x) in self.sum.iter_mut().zip(row) {
+            *sum += f64::from(*x);
+        }
+        self.count += 1;
+    }
+
+    /// The mean; zeros for no vectors.
+    pub(crate) fn value(&self) -> Vec<f32> {
+        let count = self.count.max(1) as f64;
+        self.sum.iter().map(|sum| (sum / count) as f32).collect()
+    }
 }
 
 #[cfg(test)]
@@ -179,8 +189,5 @@ mod tests {
         assert_eq!(last.offsets(), [0, 1, 3]);
         assert_eq!(last.rows(), [5.0, 6.0, 1.0, 2.0, 3.0, 4.0]);
         assert_eq!(last.document(1), documents.document(0));
-        let cut = documents.cut(1);
-        assert_eq!(cut.offsets(), [0, 1, 1, 2]);
-        assert_eq!(cut.rows(), [1.0, 2.0, 5.0, 6.0]);
     }
 }

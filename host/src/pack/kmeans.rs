@@ -14,7 +14,7 @@ use rayon::prelude::*;
 use undertone_core::rng::PublicRng;
 use undertone_core::rng::rand_core::Rng;
 
-use crate::encoder::vectors::mean;
+use crate::encoder::vectors::{Mean, mean};
 use crate::error::{Error, Result};
 
 /// The most Lloyd iterations of [`kmeans`]; it needs a few dozen.
@@ -102,12 +102,7 @@ pub fn normalised(points: &[f32], dimension: usize, centre: &[f32]) -> Vec<f32> 
     let mut out = points.to_vec();
     out.par_chunks_exact_mut(dimension).for_each(|row| {
         // The square of a finite f32 does not overflow in 64 bits.
-        let length = row
-            .iter()
-            .zip(centre)
-            .map(|(x, c)| (f64::from(*x) - f64::from(*c)).powi(2))
-            .sum::<f64>()
-            .sqrt();
+        let length = squared_distance(row, centre).sqrt();
         let factor = if length > 0.0 { 1.0 / length } else { 0.0 };
         for (x, c) in row.iter_mut().zip(centre) {
             *x = ((f64::from(*x) - f64::from(*c)) * factor) as f32;
@@ -138,7 +133,7 @@ pub(crate) fn check_finite(what: &'static str, rows: &[f32], dimension: usize) -
 }
 
 /// The index of the least value; the first if there are several.
-fn least(values: impl Iterator<Item = f32>) -> usize {
+pub(super) fn least(values: impl Iterator<Item = f32>) -> usize {
     let mut best = (0, f32::INFINITY);
     for (index, value) in values.enumerate() {
         if value < best.1 {
@@ -225,14 +220,15 @@ impl Points {
     fn seeds(&self, clusters: usize, rng: &mut PublicRng) -> Vec<f32> {
         let first = (rng.next_u64() % self.len() as u64) as usize;
         let mut chosen = vec![first];
-        let mut nearest = self
-            .nearer(&[first], &vec![f32::INFINITY; self.len()])
-            .remove(0);
+        let unknown = vec![f32::INFINITY; self.len()];
+        let mut nearest = self.nearer(&[first], &unknown).remove(0);
         while chosen.len() < clusters {
             let drawn = draw(&nearest, TRIALS, rng);
             let mut tried = self.nearer(&drawn, &nearest);
-            let total = |distances: &Vec<f32>| distances.iter().map(|d| f64::from(*d)).sum::<f64>();
-            let best = least(tried.iter().map(|distances| total(distances) as f32));
+            let totals = tried
+                .iter()
+                .map(|own| own.iter().map(|d| f64::from(*d)).sum::<f64>());
+            let best = least(totals.map(|total| total as f32));
             chosen.push(drawn[best]);
             nearest = tried.swap_remove(best);
         }
@@ -248,23 +244,17 @@ impl Points {
     fn nearer(&self, chosen: &[usize], nearest: &[f32]) -> Vec<Vec<f32>> {
         let products: Vec<DMatrix<f32>> = self.products(&self.rows_of(chosen)).collect();
         let of_chosen = |(j, index): (usize, &usize)| {
-            let dots = products
-                .iter()
-                .flat_map(|block| block.row(j).iter().copied().collect::<Vec<_>>());
-            dots.zip(&self.halves)
-                .zip(nearest)
-                .map(|((dot, own), nearest)| {
-                    (2.0 * (own + self.halves[*index] - dot))
-                        .max(0.0)
-                        .min(*nearest)
-                })
-                .collect()
+            let half = self.halves[*index];
+            let mut distances = Vec::with_capacity(self.len());
+            for dot in products.iter().flat_map(|block| block.row_iter().nth(j)) {
+                distances.extend(dot.iter().copied());
+            }
+            for ((x, own), nearest) in distances.iter_mut().zip(&self.halves).zip(nearest) {
+                *x = (2.0 * (own + half - *x)).max(0.0).min(*nearest);
+            }
+            distances
         };
-        chosen
-            .par_iter()
-            .enumerate()
-            .map(|(j, index)| of_chosen((j, index)))
-            .collect()
+        chosen.par_iter().enumerate().map(of_chosen).collect()
     }
 
     /// See [`lloyd`]; the centroids are relative to the origin of the points.
@@ -283,10 +273,8 @@ impl Points {
             iterations += 1;
         }
         let inertia: Vec<f64> = self.distances(&centroids, &assignment).collect();
-        for row in centroids.chunks_exact_mut(self.dimension()) {
-            for (x, origin) in row.iter_mut().zip(&self.origin) {
-                *x += origin;
-            }
+        for (x, origin) in centroids.iter_mut().zip(self.origin.iter().cycle()) {
+            *x += origin;
         }
         Clusters {
             centroids,
@@ -313,14 +301,12 @@ impl Points {
         let halves = half_squares(centroids, self.dimension());
         let of_block = |products: DMatrix<f32>| -> Vec<usize> {
             let columns = products.column_iter();
-            let nearest =
-                columns.map(|dots| least(halves.iter().zip(&dots).map(|(half, dot)| half - dot)));
+            let distances = |(half, dot): (&f32, &f32)| half - dot;
+            let nearest = columns.map(|dots| least(halves.iter().zip(&dots).map(distances)));
             nearest.collect()
         };
-        self.products(centroids)
-            .map(of_block)
-            .collect::<Vec<_>>()
-            .concat()
+        let blocks: Vec<_> = self.products(centroids).map(of_block).collect();
+        blocks.concat()
     }
 
     /// Moves the points farthest from their centroids to the clusters without points.
@@ -329,13 +315,11 @@ impl Points {
         for cluster in assignment.iter() {
             counts[*cluster] += 1;
         }
-        let mut empty = (0..counts.len())
-            .filter(|c| counts[*c] == 0)
-            .collect::<Vec<_>>()
-            .into_iter();
-        if empty.len() == 0 {
+        let mut empty: Vec<usize> = (0..counts.len()).filter(|c| counts[*c] == 0).collect();
+        if empty.is_empty() {
             return;
         }
+        empty.reverse();
         let distances = self.distances(centroids, assignment);
         let mut far: Vec<(f64, usize)> = distances.zip(0..assignment.len()).collect();
         far.sort_unstable_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
@@ -344,7 +328,7 @@ impl Points {
             if counts[assignment[point]] < 2 || distance == 0.0 {
                 continue;
             }
-            let Some(to) = empty.next() else { break };
+            let Some(to) = empty.pop() else { break };
             counts[assignment[point]] -= 1;
             assignment[point] = to;
         }
@@ -359,16 +343,10 @@ impl Points {
         }
         let centroids = centroids.par_chunks_exact_mut(dimension);
         centroids.zip(members).for_each(|(centroid, members)| {
-            let mut sums = vec![0.0; dimension];
-            for point in &members {
-                for (sum, x) in sums.iter_mut().zip(self.row(*point)) {
-                    *sum += f64::from(*x);
-                }
-            }
+            let mut mean = Mean::new(dimension);
+            members.iter().for_each(|point| mean.add(self.row(*point)));
             if !members.is_empty() {
-                for (x, sum) in centroid.iter_mut().zip(sums) {
-                    *x = (sum / members.len() as f64) as f32;
-                }
+                centroid.copy_from_slice(&mean.value());
             }
         });
     }
@@ -384,23 +362,19 @@ fn around(row: &mut [f32], origin: &[f32]) {
 /// Draws `n` indices with replacement, with probabilities proportional to `weights`; any indices if
 /// all weights are 0.
 fn draw(weights: &[f32], n: usize, rng: &mut PublicRng) -> Vec<usize> {
-    let cumulative: Vec<f64> = weights
-        .iter()
-        .scan(0.0, |sum, weight| {
-            *sum += f64::from(*weight);
-            Some(*sum)
-        })
-        .collect();
-    let total = cumulative[cumulative.len() - 1];
-    (0..n)
-        .map(|_| {
-            // 53 bits make a fraction in [0, 1).
-            let at = (rng.next_u64() >> 11) as f64 / (1u64 << 53) as f64 * total;
-            cumulative
-                .partition_point(|sum| *sum <= at)
-                .min(weights.len() - 1)
-        })
-        .collect()
+    let mut total = 0.0;
+    let cumulative = weights.iter().map(|weight| {
+        total += f64::from(*weight);
+        total
+    });
+    let cumulative: Vec<f64> = cumulative.collect();
+    let mut one = |_| {
+        // 53 bits make a fraction in [0, 1).
+        let at = (rng.next_u64() >> 11) as f64 / (1u64 << 53) as f64 * total;
+        let place = cumulative.partition_point(|sum| *sum <= at);
+        place.min(weights.len() - 1)
+    };
+    (0..n).map(&mut one).collect()
 }
 
 #[cfg(test)]
@@ -525,21 +499,17 @@ mod tests {
 
     #[test]
     fn refuses_what_cannot_be_clustered() {
+        let refused = |found: Result<Clusters>, part: &str| {
+            let error = found.err().unwrap().to_string();
+            assert!(error.contains(part), "{error}");
+        };
         for (points, clusters) in [(3, 0), (0, 0), (3, 4), (0, 1)] {
-            let error = kmeans(&vec![0.0; points * 2], 2, clusters, 1)
-                .err()
-                .unwrap();
-            let shown = error.to_string();
-            assert!(
-                shown.contains(&format!("{clusters} clusters of {points} points")),
-                "{shown}"
-            );
+            let part = format!("{clusters} clusters of {points} points");
+            refused(kmeans(&vec![0.0; points * 2], 2, clusters, 1), &part);
         }
         for bad in [f32::NAN, f32::INFINITY, f32::NEG_INFINITY] {
-            let shown = kmeans(&[0.0, 1.0, 2.0, bad], 2, 1, 1).err().unwrap();
-            assert!(shown.to_string().contains("point 1"), "{shown}");
-            let shown = lloyd(&[0.0, 1.0], 1, &[bad], 1).err().unwrap();
-            assert!(shown.to_string().contains("centroid 0"), "{shown}");
+            refused(kmeans(&[0.0, 1.0, 2.0, bad], 2, 1, 1), "point 1");
+            refused(lloyd(&[0.0, 1.0], 1, &[bad], 1), "centroid 0");
         }
     }
 
