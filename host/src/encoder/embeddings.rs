@@ -22,7 +22,6 @@ const ENCODED_TOGETHER: usize = 1024;
 /// The sentences of some documents that enter a release, and their vectors.
 // No Debug: the documents may be private.
 pub struct Embeddings<'a> {
-    documents: &'a [CorpusDocument],
     /// Document by document.
     sentences: Vec<&'a str>,
     vectors: DocumentVectors,
@@ -40,18 +39,16 @@ impl<'a> Embeddings<'a> {
     ) -> Result<Self> {
         let split = split(encoding.encoder(), documents);
         let progress = progress(split.0.len() as u64);
-        Self::of_split(encoding, documents, split, &progress)
+        Self::of_split(encoding, split, &progress)
     }
 
     fn of_split(
         encoding: &mut Encoding<'_>,
-        documents: &'a [CorpusDocument],
         (sentences, offsets): (Vec<&'a str>, Vec<usize>),
         progress: &Progress,
     ) -> Result<Self> {
         let rows = encoding.rows(&sentences, progress)?;
         Ok(Self {
-            documents,
             sentences,
             vectors: DocumentVectors::new(encoding.encoder().dimension(), rows, offsets),
         })
@@ -62,22 +59,9 @@ impl<'a> Embeddings<'a> {
         &self.sentences
     }
 
-    /// Iterates over documents with their sentences and row-major vectors.
-    pub fn by_document(&self) -> impl Iterator<Item = (&'a CorpusDocument, &[&'a str], &[f32])> {
-        self.documents.iter().enumerate().map(|(index, document)| {
-            let sentences = &self.sentences[self.vectors.range(index)];
-            (document, sentences, self.vectors.document(index))
-        })
-    }
-
     /// The vectors of the sentences, document by document.
     pub fn vectors(&self) -> &DocumentVectors {
         &self.vectors
-    }
-
-    /// Returns the vectors without the text.
-    pub fn into_vectors(self) -> DocumentVectors {
-        self.vectors
     }
 }
 
@@ -179,11 +163,13 @@ impl<'a> Encoded<'a> {
                 }
             }
             let split = split(self.encoding.encoder(), &batch);
-            let encoded = Embeddings::of_split(&mut self.encoding, &batch, split, &progress)?;
+            let encoded = Embeddings::of_split(&mut self.encoding, split, &progress)?;
+            let vectors = &encoded.vectors;
             documents += batch.len();
-            sentences += encoded.sentences().len();
-            for (document, sentences, rows) in encoded.by_document() {
-                each(document, sentences, rows)?;
+            sentences += encoded.sentences.len();
+            for (index, document) in batch.iter().enumerate() {
+                let sentences = &encoded.sentences[vectors.range(index)];
+                each(document, sentences, vectors.document(index))?;
             }
         }
         let passed = Passed {

@@ -188,7 +188,7 @@ impl Default for NoEncoder {
         Self {
             identity: EncoderIdentity {
                 name: "none".to_owned(),
-                digest: [0; 32],
+                ..EncoderIdentity::default()
             },
             takes_whole_texts: false,
         }
@@ -219,7 +219,7 @@ impl Encoder for NoEncoder {
 }
 
 /// Identifies an encoder by its files.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct EncoderIdentity {
     /// A name for people.
     pub name: String,

@@ -14,7 +14,7 @@ use undertone_core::pack::format::MAX_WORDS;
 
 use crate::error::{Error, Result};
 use crate::lexicon::distil::{Features, STRIPE, Stripes, solve};
-use crate::pack::{LexiconData, lexicon_pack};
+use crate::pack::LexiconData;
 
 /// The least number of words that share an affix.
 const LEAST: u64 = 3;
@@ -151,7 +151,7 @@ pub(super) fn matches<'a>(
         words: words.collect(),
         phrases: Vec::new(),
     };
-    let bytes = lexicon_pack("draft", 1, draft)?;
+    let bytes = draft.to_pack("draft", 1)?;
     let pack = Pack::parse(&bytes).map_err(Error::from)?;
     let lexicon = pack.lexicon().expect("the draft has a lexicon");
     let number = |found: Option<usize>| found.map(|index| entries[index].1);

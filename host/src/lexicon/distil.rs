@@ -26,7 +26,7 @@ use crate::encoder::vectors::{DocumentVectors, mean};
 use crate::error::{Error, Result};
 use crate::files::resume::Encoding;
 use crate::pack::heads::add_gram;
-use crate::pack::{LexiconData, lexicon_pack, limit};
+use crate::pack::{LexiconData, limit};
 use crate::progress::Progress;
 
 /// The constant a of the weights.
@@ -182,7 +182,7 @@ pub fn distil(
     let name = format!("lexicon:{}", encoder.identity().name);
     let words: Vec<(&str, u16)> = chosen.iter().map(|(word, f)| (*word, weight(*f))).collect();
     let lexicon = quantised(Matching::Words, &words, &pairs, &fitted, size.dimension);
-    lexicon_pack(&name, size.dimension, lexicon)
+    lexicon.to_pack(&name, size.dimension)
 }
 
 /// Quantises the fitted vectors of words, then of word pairs, to bytes.

@@ -28,7 +28,7 @@ use crate::files::resume::Encoding;
 use crate::lexicon::affixes;
 use crate::lexicon::distil::{Features, fit, principal_directions, projected, quantised, weight};
 use crate::lexicon::word_vectors::Matrix;
-use crate::pack::{lexicon_pack, limit};
+use crate::pack::limit;
 use crate::progress::Progress;
 use crate::text::number_beside;
 
@@ -321,7 +321,7 @@ impl Pieces {
         }
         let dimension = directions.ncols();
         let lexicon = quantised(Matching::Longest, &words, &[], &stripes, dimension);
-        lexicon_pack(&format!("lexicon:{}", self.name), dimension, lexicon)
+        lexicon.to_pack(&format!("lexicon:{}", self.name), dimension)
     }
 
     /// Refuses vectors of a teacher whose length differs from that of the entries.

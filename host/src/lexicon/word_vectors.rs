@@ -19,7 +19,7 @@ use crate::error::{Error, LineProblem, Result};
 use crate::files::foreign;
 use crate::files::lines::{Lines, unzipped};
 use crate::lexicon::distil::WordCounts;
-use crate::pack::{LexiconData, lexicon_pack, limit};
+use crate::pack::{LexiconData, limit};
 
 /// The longest line of a text file, in bytes: enough for a word and [`MAX_LEXICON_DIMENSION`]
 /// coordinates.
@@ -321,7 +321,7 @@ impl Vectors {
             words: entries,
             phrases: Vec::new(),
         };
-        made.pack = lexicon_pack(&self.name, self.dimension, lexicon)?;
+        made.pack = lexicon.to_pack(&self.name, self.dimension)?;
         Ok(made)
     }
 }

@@ -13,12 +13,11 @@ use super::held_out::{Chosen, Inputs, Public, Sections};
 use super::quality::Recognition;
 use super::scores::{reach, scores_data};
 use super::sources::Sources;
-use super::{FeaturesData, Fit, LexiconData, QualityData, ScoresData, TargetChoice, cosine};
-use crate::encoder::check_finite;
+use super::{Fit, LexiconData, PackContents, Selected, TargetChoice, cosine};
 use crate::encoder::embeddings::{Encoded, Passed};
-use crate::encoder::vectors::{DocumentVectors, mean};
+use crate::encoder::vectors::{DocumentVectors, Mean, mean};
+use crate::encoder::{Encoder, NoEncoder, check_finite};
 use crate::error::{Error, Result};
-use crate::pack::calibration::Calibration;
 use crate::pack::candidates::Candidate;
 use crate::pack::heads::{Clustered, Known, Targets, check_number, fit_streamed};
 use crate::release::document::MAX_SCORED;
@@ -29,21 +28,6 @@ pub(super) const SAMPLE: usize = 32_768;
 
 /// The most sentences for judging heads and fitting features. They are held in memory.
 const MOST_SENTENCES: usize = 1 << 16;
-
-/// The result of turning the classes of a corpus into a pack.
-pub(super) struct Made {
-    pub(super) scores: ScoresData,
-    pub(super) features: Option<FeaturesData>,
-    pub(super) quality: Option<QualityData>,
-    pub(super) calibration: Option<Calibration>,
-    /// The dimension of a sentence's vector: 1 for a pack without an encoder.
-    pub(super) dimension: usize,
-    pub(super) entries: Vec<Candidate>,
-    pub(super) embeddings: Vec<f32>,
-    pub(super) are: &'static str,
-    pub(super) passed: Passed,
-    pub(super) recognition: Option<Recognition>,
-}
 
 /// The classes of the documents that have sentences. The others are ignored.
 struct Classes {
@@ -67,33 +51,6 @@ impl Classes {
     }
 }
 
-/// A running mean of vectors, with the result of [`mean`].
-struct Mean {
-    sum: Vec<f64>,
-    count: usize,
-}
-
-impl Mean {
-    fn new(dimension: usize) -> Self {
-        Self {
-            sum: vec![0.0; dimension],
-            count: 0,
-        }
-    }
-
-    fn add(&mut self, row: &[f32]) {
-        for (sum, x) in self.sum.iter_mut().zip(row) {
-            *sum += f64::from(*x);
-        }
-        self.count += 1;
-    }
-
-    fn value(&self) -> Vec<f32> {
-        let count = self.count.max(1) as f64;
-        self.sum.iter().map(|sum| (sum / count) as f32).collect()
-    }
-}
-
 /// Whether "nothing known" is asked for, or is worth its cost.
 fn keeps_nothing_known(fit: Fit<'_>, recognition: Option<Recognition>) -> bool {
     let asked = match fit {
@@ -113,17 +70,19 @@ fn leave_nothing_known_out(sections: &mut Sections, chosen: Option<&mut Chosen>)
     }
 }
 
-/// Makes a candidate for each class of `corpus`, and the scores that distinguish them.
+/// Makes a candidate for each class of `corpus`, and adds the scores that distinguish them to
+/// `contents`, which has no section but perhaps a lexicon.
 pub(super) fn of(
     corpus: &mut Encoded<'_>,
     choice: TargetChoice,
     fit: Fit<'_>,
-    lexicon: Option<&LexiconData>,
     seed: u64,
-) -> Result<Made> {
+    contents: &mut PackContents,
+) -> Result<Selected> {
     let classes = chosen(corpus, choice, seed)?;
     let dimension = classes.centre.len();
     let n = classes.centres.len();
+    let lexicon = contents.lexicon.as_ref();
     let (won, mut chosen) = contest(corpus, &classes, fit, lexicon, seed)?;
     let mut excerpts = vec![(f32::NEG_INFINITY, String::new()); n];
     let mut largest = 0f32;
@@ -200,27 +159,35 @@ pub(super) fn of(
     if !keeps_nothing_known(fit, recognition) {
         leave_nothing_known_out(&mut sections, chosen.as_mut());
     }
-    let (quality, mut calibration) =
-        chosen.map_or((None, None), |chosen| (chosen.quality, chosen.calibration));
+    let mut calibration = None;
+    if let Some(chosen) = chosen {
+        contents.quality = chosen.quality;
+        calibration = chosen.calibration;
+    }
     if let Some(calibration) = &mut calibration {
         calibration.labels = entries.iter().map(|entry| entry.id.clone()).collect();
         if let Some(own) = &mut calibration.by_source {
             own.texts.labels.clone_from(&calibration.labels);
         }
     }
-    Ok(Made {
-        scores: sections.scores,
-        features: sections.features,
-        quality,
-        calibration,
-        dimension: sections.dimension,
+    if sections.features.as_ref().is_some_and(|own| own.alone) {
+        contents.dimension = sections.dimension;
+        contents.lexicon = None;
+        contents.encoder = NoEncoder::default().identity().clone();
+    }
+    contents.scores = Some(sections.scores);
+    contents.features = sections.features;
+    let passed = passed.expect("fitting goes through the corpus");
+    Ok(Selected {
         entries,
         embeddings: classes.centres.concat(),
         are: match classes.names {
             Some(_) => "labels",
             None => "clusters",
         },
-        passed: passed.expect("fitting goes through the corpus"),
+        documents: passed.documents,
+        sentences: passed.sentences,
+        calibration,
         recognition,
     })
 }

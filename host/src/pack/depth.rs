@@ -1,12 +1,11 @@
 //! Candidates for selection by depth: directions, bucket boundaries and codes.
 
-use rand_distr::{Distribution, StandardNormal};
 use undertone_core::depth::DepthSection;
 use undertone_core::pack::Pack;
 use undertone_core::pack::format::BOUNDARIES;
 use undertone_core::recode::Recoder as CoreRecoder;
-use undertone_core::rng::PublicRng;
 
+use super::projection::normal;
 use super::recoder::recoder_data;
 use super::writer::{DepthData, PackContents, RecoderData, limit};
 use crate::encoder::EncoderIdentity;
@@ -55,40 +54,31 @@ pub fn depth_pack(
     directions: Directions,
     seed: u64,
 ) -> Result<Vec<u8>> {
-    let (recoder, depth) = sections(candidates, recoder, directions, seed)?;
-    PackContents {
-        dimension: candidates.dimension(),
-        encoder: encoder.clone(),
-        recoder,
-        scores: None,
-        features: None,
-        quality: None,
-        depth: Some(depth),
-        lexicon: None,
-        projection: None,
-    }
-    .to_bytes()
+    let mut contents = PackContents::new(candidates.dimension(), encoder.clone());
+    add_sections(&mut contents, candidates, recoder, directions, seed)?;
+    contents.to_bytes()
 }
 
-/// Makes the sections of such a pack.
-pub(super) fn sections(
+/// Adds the sections of such a pack.
+pub(super) fn add_sections(
+    contents: &mut PackContents,
     candidates: &DocumentVectors,
     recoder: Option<&Recoder>,
     directions: Directions,
     seed: u64,
-) -> Result<(Option<RecoderData>, DepthData)> {
+) -> Result<()> {
     let recoded = recoder.map_or(candidates.dimension(), Recoder::outputs);
     let directions = match directions {
         Directions::Random(n) => {
             limit("projection directions", n, 1, MAX_DIRECTIONS)?;
-            random(n, recoded, seed)
+            normal(n * recoded, seed).collect()
         }
         Directions::Principal(n) => {
             limit("projection directions", n, 1, MAX_DIRECTIONS.min(recoded))?;
-            let means = recoder.map_or_else(
-                || candidates.means(),
-                |recoder| recoder.apply(candidates).means(),
-            );
+            let means = match recoder {
+                None => candidates.means(),
+                Some(recoder) => recoder.apply(candidates).means(),
+            };
             let (_, columns) = principal(&means, recoded, n);
             columns.as_slice().to_vec()
         }
@@ -101,28 +91,21 @@ pub(super) fn sections(
         boundaries: Vec::new(),
         codes: Vec::new(),
     };
-    let recoder = match recoder {
+    match recoder {
         None => {
             data.exponent = super::exponent(candidates.rows());
             data.directions = rounded(&directions, recoded);
-            None
         }
         Some(recoder) => {
             let (hidden, last) = recoder_data(recoder, candidates)?;
             let folded = fold(&directions, recoded, last);
             data.directions = rounded(&folded, last.inputs);
-            Some(hidden)
+            contents.recoder = Some(hidden);
         }
-    };
-    bucket(&mut data, recoder.as_ref(), candidates)?;
-    Ok((recoder, data))
-}
-
-/// Draws Gaussian directions, `[n][dimension]`.
-fn random(n: usize, dimension: usize, seed: u64) -> Vec<f64> {
-    let mut rng = PublicRng::new(seed);
-    let weights = (0..n * dimension).map(|_| StandardNormal.sample(&mut rng));
-    weights.collect()
+    }
+    bucket(&mut data, contents.recoder.as_ref(), candidates)?;
+    contents.depth = Some(data);
+    Ok(())
 }
 
 /// Multiplies the directions `[n][outputs]` by the linear layer `[outputs][inputs]`: `[n][inputs]`.
@@ -131,10 +114,8 @@ fn fold(directions: &[f64], outputs: usize, layer: &Layer) -> Vec<f64> {
     let mut folded = Vec::new();
     for direction in directions.chunks_exact(outputs) {
         let mut row = vec![0.0; layer.inputs];
-        for (weight, inputs) in direction
-            .iter()
-            .zip(layer.weights.chunks_exact(layer.inputs))
-        {
+        let rows = layer.weights.chunks_exact(layer.inputs);
+        for (weight, inputs) in direction.iter().zip(rows) {
             for (sum, input) in row.iter_mut().zip(inputs) {
                 *sum += weight * f64::from(*input);
             }
@@ -169,10 +150,8 @@ fn largest_scale(direction: &[f64]) -> f64 {
         let most = lanes.into_iter().fold(f64::MIN_POSITIVE, f64::max);
         (f64::from(LANE_WEIGHTS) - rounding) / most
     });
-    weights.fold(
-        f64::from(i16::MAX) / largest.max(f64::MIN_POSITIVE),
-        f64::min,
-    )
+    let scale = f64::from(i16::MAX) / largest.max(f64::MIN_POSITIVE);
+    weights.fold(scale, f64::min)
 }
 
 /// Fills in boundaries and codes. Projections come from the section itself, so that they use the
@@ -207,12 +186,8 @@ fn bucket(
             .collect()
     })?;
     // Private sentences may project four times as far as the public candidates.
-    let largest = rows
-        .iter()
-        .flatten()
-        .map(|x| x.unsigned_abs())
-        .max()
-        .unwrap_or(0);
+    let largest = rows.iter().flatten().map(|x| x.unsigned_abs()).max();
+    let largest = largest.unwrap_or(0);
     data.shift = (66 - largest.leading_zeros()).saturating_sub(31).min(31);
     data.boundaries = with_section(data, recoder, dimension, |section, _| {
         let mut boundaries = Vec::with_capacity(n_directions * BOUNDARIES);
@@ -245,24 +220,11 @@ fn with_section<T>(
     dimension: usize,
     look: impl FnOnce(DepthSection<'_>, Option<&CoreRecoder<'_>>) -> T,
 ) -> Result<T> {
-    let draft = PackContents {
-        dimension,
-        encoder: EncoderIdentity {
-            name: String::new(),
-            digest: [0; 32],
-        },
-        recoder: recoder.cloned(),
-        scores: None,
-        features: None,
-        quality: None,
-        depth: Some(data.clone()),
-        lexicon: None,
-        projection: None,
-    };
+    let mut draft = PackContents::new(dimension, EncoderIdentity::default());
+    draft.recoder = recoder.cloned();
+    draft.depth = Some(data.clone());
     let bytes = draft.to_bytes()?;
     let pack = Pack::parse(&bytes).map_err(Error::from)?;
-    let section = pack
-        .depth()
-        .expect("a pack with depth data has a depth section");
+    let section = pack.depth().expect("the draft has a depth section");
     Ok(look(section, pack.recoder().as_ref()))
 }

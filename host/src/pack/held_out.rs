@@ -10,7 +10,7 @@ use std::slice;
 
 use undertone_core::pack::Pack;
 use undertone_core::pack::format::{ALIGNMENT, Entry};
-use undertone_core::rng::{self, PublicRng};
+use undertone_core::rng::PublicRng;
 use undertone_core::scores::LEVELS;
 
 use super::calibration::{BySource, Calibration};
@@ -21,8 +21,8 @@ use super::quality::{ALL, Column, Judge, LARGE, Recognition};
 use super::scores::{reach, scores_data, unit_of};
 use super::sources::Sources;
 use super::writer::{FeaturesData, LexiconData, PackContents, QualityData, ScoresData};
+use crate::encoder::EncoderIdentity;
 use crate::encoder::vectors::{DocumentVectors, mean};
-use crate::encoder::{Encoder, EncoderIdentity, NoEncoder};
 use crate::error::{Error, ErrorKind, Result};
 use crate::progress::Progress;
 
@@ -129,11 +129,8 @@ impl Public {
         };
         if inputs == Inputs::Vectors {
             let vectors = self.vectors.subset(&chosen);
-            let targets: Vec<usize> = chosen
-                .iter()
-                .map(|d| self.classes_of_documents[*d])
-                .collect();
-            let heads = heads::fit(&vectors, &targets, self.classes)?;
+            let targets = chosen.iter().map(|d| self.classes_of_documents[*d]);
+            let heads = heads::fit(&vectors, &targets.collect::<Vec<_>>(), self.classes)?;
             return Ok(Some(Sections {
                 dimension: self.vectors.dimension(),
                 scores: scores_data(reach(vectors.rows(), &heads.centre), &heads),
@@ -170,35 +167,21 @@ impl Public {
         let Some(size) = size else {
             return Ok(Some((self.classes << 14).clamp(1 << 16, 1 << 20)));
         };
-        let mut rest = PackContents {
-            dimension: 1,
-            encoder: NoEncoder::default().identity().clone(),
-            recoder: None,
-            scores: Some(ScoresData {
-                exponent: 0,
-                centre: vec![0],
-                weights: vec![0; self.classes],
-                bias: vec![0; self.classes],
-                thresholds: vec![0; heads::SCORE_STEPS],
-                levels: LEVELS,
-                has_nothing_known: true,
-            }),
-            features: None,
-            quality: Some(Judge::new(Column::OF_PACKS).quality()),
-            depth: None,
-            lexicon: None,
-            projection: None,
-        };
-        if !inputs.are_alone() {
-            let dimension = self.vectors.dimension();
-            rest.dimension = dimension;
-            rest.encoder.clone_from(&self.encoder);
-            rest.lexicon.clone_from(&self.lexicon);
-            if let Some(scores) = &mut rest.scores {
-                scores.centre = vec![0; dimension];
-                scores.weights = vec![0; self.classes * dimension];
-            }
-        }
+        let alone = inputs.are_alone();
+        let dimension = if alone { 1 } else { self.vectors.dimension() };
+        // The name of an encoder has a fixed length in a pack.
+        let mut rest = PackContents::new(dimension, EncoderIdentity::default());
+        rest.lexicon = self.lexicon.clone().filter(|_| !alone);
+        rest.scores = Some(ScoresData {
+            exponent: 0,
+            centre: vec![0; dimension],
+            weights: vec![0; self.classes * dimension],
+            bias: vec![0; self.classes],
+            thresholds: vec![0; heads::SCORE_STEPS],
+            levels: LEVELS,
+            has_nothing_known: true,
+        });
+        rest.quality = Some(Judge::new(Column::OF_PACKS).quality());
         let rest = rest.to_bytes()?.len() + size_of::<Entry>() + ALIGNMENT;
         Ok(size.checked_sub(rest))
     }
@@ -227,10 +210,8 @@ impl Public {
         let mut rows = normalised(self.vectors.rows(), dimension, &self.centre);
         let length = |document: usize| {
             let sentences = self.vectors.range(document);
-            let sum = mean(
-                &rows[sentences.start * dimension..sentences.end * dimension],
-                dimension,
-            );
+            let rows = &rows[sentences.start * dimension..sentences.end * dimension];
+            let sum = mean(rows, dimension);
             let square: f32 = sum.iter().map(|x| x * x).sum();
             (square * sentences.len() as f32).sqrt()
         };
@@ -244,38 +225,48 @@ impl Public {
         }
     }
 
-    /// Makes a pack of the sections, for judging.
-    fn pack(&self, sections: &Sections) -> Result<Vec<u8>> {
-        PackContents {
-            dimension: sections.dimension,
-            encoder: self.encoder.clone(),
-            recoder: None,
-            scores: Some(sections.scores.clone()),
-            features: sections.features.clone(),
-            quality: None,
-            depth: None,
-            lexicon: None,
-            projection: None,
-        }
-        .to_bytes()
-    }
-
-    /// Judges heads on documents that they were not fitted to.
-    fn judge(
+    /// Fits heads to all documents but those of a fold, if possible, and simulates devices on the
+    /// fold: for `judge`, and for the calibration up to its limit.
+    fn hold_out(
         &self,
-        sections: &Sections,
+        inputs: Inputs,
         fold: &[usize],
-        judge: &mut Judge,
+        size: Option<usize>,
+        mut judge: Option<&mut Judge>,
         calibrating: &mut Calibrating,
     ) -> Result<()> {
-        let bytes = self.pack(sections)?;
+        let mut held = vec![false; self.vectors.len()];
+        fold.iter().for_each(|document| held[*document] = true);
+        let sections = match self.fit(inputs, &|document| !held[document], size) {
+            Ok(Some(sections)) => sections,
+            Ok(None) => return Ok(()),
+            // Without a fold, the rest may be too small for heads that can be fitted to all
+            // documents.
+            Err(error) if error.kind() == ErrorKind::Input => return Ok(()),
+            Err(error) => return Err(error),
+        };
+        let mut contents = PackContents::new(sections.dimension, self.encoder.clone());
+        contents.scores = Some(sections.scores.clone());
+        contents.features.clone_from(&sections.features);
+        let bytes = contents.to_bytes()?;
         let pack = Pack::parse(&bytes).map_err(Error::from)?;
+        let calibration = match &mut calibrating.calibration {
+            Some(calibration) => calibration,
+            none => none.insert(Calibration::new(&pack, Vec::new())?),
+        };
         for document in fold {
-            let (sentences, rows) = self.document(sections, *document);
-            let class = self.classes_of_documents[*document] as u32;
-            judge.add(&pack, class, &sentences, &rows)?;
+            let class = self.classes_of_documents[*document];
+            let (sentences, rows) = self.document(&sections, *document);
+            if let Some(judge) = &mut judge {
+                judge.add(&pack, class as u32, &sentences, &rows)?;
+            }
+            if calibrating.room[class] > 0 {
+                calibrating.room[class] -= 1;
+                calibrating.documents.push(*document);
+                calibration.add(&pack, class as u32, &sentences, &rows)?;
+            }
         }
-        self.calibrate(sections, &bytes, fold, calibrating)
+        Ok(())
     }
 
     /// Splits the documents into folds, class by class, so that no fold has all of a class.
@@ -283,16 +274,11 @@ impl Public {
     /// to its translation. `None` if a class is in fewer than two folds.
     fn folds(&self) -> Option<Vec<Vec<usize>>> {
         let mut by_id = vec![Vec::new(); self.vectors.len()];
-        for (document, id) in self.ids_of_documents.iter().enumerate() {
-            if !self.vectors.range(document).is_empty() {
-                by_id[*id].push(document);
-            }
+        for document in heads::with_sentences(&self.vectors) {
+            by_id[self.ids_of_documents[document]].push(document);
         }
         by_id.retain(|documents| !documents.is_empty());
-        let mut rng = PublicRng::new(self.seed);
-        for end in (1..by_id.len()).rev() {
-            by_id.swap(end, rng::below(&mut rng, end as u128 + 1) as usize);
-        }
+        features::shuffle(&mut by_id, &mut PublicRng::new(self.seed));
         by_id.sort_by_key(|documents| self.classes_of_documents[documents[0]]);
         let mut folds = vec![Vec::new(); FOLDS];
         for (place, documents) in by_id.into_iter().enumerate() {
@@ -301,17 +287,13 @@ impl Public {
         folds.retain(|fold| !fold.is_empty());
         let mut folds_of_classes = vec![0; self.classes];
         for fold in &folds {
-            let classes = fold
-                .iter()
-                .map(|document| self.classes_of_documents[*document]);
+            let classes = fold.iter().map(|own| self.classes_of_documents[*own]);
             for class in classes.collect::<BTreeSet<_>>() {
                 folds_of_classes[class] += 1;
             }
         }
-        folds_of_classes
-            .iter()
-            .all(|folds| *folds >= 2)
-            .then_some(folds)
+        let are_enough = folds_of_classes.iter().all(|folds| *folds >= 2);
+        are_enough.then_some(folds)
     }
 
     /// Whether whole texts are worth a trial: enough documents have several sentences, but few.
@@ -326,13 +308,11 @@ impl Public {
     /// documents to judge, vectors win, because they learn from fewer documents than features.
     pub(super) fn choose(&self, contest: &Contest<'_>) -> Result<Chosen> {
         let Some(folds) = self.folds() else {
-            let vectors = |inputs: &&Inputs| **inputs == Inputs::Vectors;
-            let inputs = contest
-                .inputs
-                .iter()
-                .find(vectors)
-                .or(contest.inputs.first());
-            return Ok(Chosen::unjudged(inputs.copied().unwrap_or(Inputs::Vectors)));
+            let inputs = match contest.inputs {
+                [first, ..] if !contest.inputs.contains(&Inputs::Vectors) => *first,
+                _ => Inputs::Vectors,
+            };
+            return Ok(Chosen::unjudged(inputs));
         };
         let size = folds.first().map_or(1, Vec::len).max(1);
         let judged = JUDGED.div_ceil(size).clamp(1, folds.len().max(1));
@@ -348,9 +328,8 @@ impl Public {
             let mut judge = Judge::new(Column::OF_PACKS);
             let mut calibrating = Calibrating::new(self);
             for fold in folds.iter().take(judged) {
-                if let Some(sections) = self.fit_without(inputs, fold, contest.size)? {
-                    self.judge(&sections, fold, &mut judge, &mut calibrating)?;
-                }
+                let judge = Some(&mut judge);
+                self.hold_out(inputs, fold, contest.size, judge, &mut calibrating)?;
                 progress.advance(1);
             }
             let better = |(before, of_before, _): &(Inputs, Judge, Calibrating)| {
@@ -371,11 +350,8 @@ impl Public {
             return Ok(Chosen::unjudged(Inputs::Vectors));
         };
         for fold in folds.iter().skip(judged) {
-            if !calibrating.is_full()
-                && let Some(sections) = self.fit_without(inputs, fold, contest.size)?
-            {
-                let bytes = self.pack(&sections)?;
-                self.calibrate(&sections, &bytes, fold, &mut calibrating)?;
+            if calibrating.room.iter().any(|room| *room > 0) {
+                self.hold_out(inputs, fold, contest.size, None, &mut calibrating)?;
             }
             progress.advance(1);
         }
@@ -401,10 +377,7 @@ impl Public {
         let Some(sources) = self.sources.as_ref().or(guessed.as_ref()) else {
             return Ok(None);
         };
-        let documents: Vec<usize> = (0..self.vectors.len())
-            .filter(|document| !self.vectors.range(*document).is_empty())
-            .collect();
-        let folds = sources.folds(&documents, FOLDS);
+        let folds = sources.folds(heads::with_sentences(&self.vectors), FOLDS);
         let progress = Progress::new("comparing sources", folds.len() as u64);
         let mut calibrating = Calibrating::new(self);
         let all = std::mem::take(&mut calibrating.room);
@@ -412,58 +385,11 @@ impl Public {
             // An equal part of each fold, so that no source is left out for lack of room.
             let part = |room: &usize| room * (place + 1) / folds.len() - room * place / folds.len();
             calibrating.room = all.iter().map(part).collect();
-            if let Some(sections) = self.fit_without(inputs, fold, size)? {
-                let bytes = self.pack(&sections)?;
-                self.calibrate(&sections, &bytes, fold, &mut calibrating)?;
-            }
+            self.hold_out(inputs, fold, size, None, &mut calibrating)?;
             progress.advance(1);
         }
         let texts = calibrating.calibration;
         Ok(texts.map(|texts| sources.of(texts, &calibrating.documents)))
-    }
-
-    /// Fits heads to all documents but those of a fold, if possible.
-    fn fit_without(
-        &self,
-        inputs: Inputs,
-        fold: &[usize],
-        size: Option<usize>,
-    ) -> Result<Option<Sections>> {
-        let mut held = vec![false; self.vectors.len()];
-        fold.iter().for_each(|document| held[*document] = true);
-        match self.fit(inputs, &|document| !held[document], size) {
-            // Without a fold, the rest may be too small for heads that can be fitted to all
-            // documents.
-            Err(error) if error.kind() == ErrorKind::Input => Ok(None),
-            fitted => fitted,
-        }
-    }
-
-    /// Adds the documents of a fold, which the heads in `bytes` were not fitted to, up to the
-    /// limit.
-    fn calibrate(
-        &self,
-        sections: &Sections,
-        bytes: &[u8],
-        fold: &[usize],
-        calibrating: &mut Calibrating,
-    ) -> Result<()> {
-        let pack = Pack::parse(bytes).map_err(Error::from)?;
-        let calibration = match &mut calibrating.calibration {
-            Some(calibration) => calibration,
-            none => none.insert(Calibration::new(&pack, Vec::new())?),
-        };
-        for document in fold {
-            let class = self.classes_of_documents[*document];
-            if calibrating.room[class] == 0 {
-                continue;
-            }
-            calibrating.room[class] -= 1;
-            calibrating.documents.push(*document);
-            let (sentences, rows) = self.document(sections, *document);
-            calibration.add(&pack, class as u32, &sentences, &rows)?;
-        }
-        Ok(())
     }
 
     /// Returns the sentences of a document and their vectors; zeros for heads without vectors. For
@@ -472,10 +398,8 @@ impl Public {
         if sections.features.as_ref().is_some_and(|own| own.whole) {
             return (vec![&self.texts[document]], Cow::Owned(vec![0.0]));
         }
-        let sentences: Vec<&str> = self.sentences[self.vectors.range(document)]
-            .iter()
-            .map(String::as_str)
-            .collect();
+        let sentences = self.sentences[self.vectors.range(document)].iter();
+        let sentences: Vec<&str> = sentences.map(String::as_str).collect();
         let alone = sections.dimension != self.vectors.dimension();
         let rows = if alone {
             Cow::Owned(vec![0.0; sentences.len()])
@@ -544,10 +468,8 @@ impl Calibrating {
         for class in &public.classes_of_documents {
             room[*class] += 1;
         }
-        let (all, most) = (
-            public.vectors.len(),
-            Calibration::most_texts(public.classes),
-        );
+        let all = public.vectors.len();
+        let most = Calibration::most_texts(public.classes);
         if all > most {
             for room in &mut room {
                 *room = (*room * most / all).max(1);
@@ -559,10 +481,6 @@ impl Calibrating {
             room,
         }
     }
-
-    fn is_full(&self) -> bool {
-        self.room.iter().all(|room| *room == 0)
-    }
 }
 
 /// The improvement that less preferred inputs must reach.
@@ -570,6 +488,8 @@ const MARGIN: f64 = 0.005;
 
 #[cfg(test)]
 mod tests {
+    use undertone_core::rng;
+
     use super::*;
     use crate::corpus::CorpusDocument;
     use crate::encoder::LexiconEncoder;

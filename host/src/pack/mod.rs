@@ -30,11 +30,12 @@ use undertone_core::rng::{self, PublicRng};
 use undertone_core::select::MAX_CANDIDATES;
 
 use crate::corpus::CorpusDocument;
+use crate::encoder::check_finite;
 use crate::encoder::embeddings::{Embeddings, Encoded};
-use crate::encoder::vectors::{DocumentVectors, mean};
-use crate::encoder::{Encoder, NoEncoder, check_finite};
+use crate::encoder::vectors::DocumentVectors;
 use crate::error::{Error, Result};
 use crate::files::atomic::AtomicFile;
+use crate::pack::calibration::Calibration;
 use crate::pack::candidates::{Candidate, Candidates};
 use crate::pack::heads::Targets;
 use crate::pack::trained::{Recoder, ScoreHeads};
@@ -45,8 +46,6 @@ pub use depth::{Directions, depth_pack};
 pub use held_out::{Contest, Inputs};
 pub use quality::Recognition;
 pub use scores::scores_pack;
-#[cfg(feature = "models")]
-pub(crate) use writer::lexicon_pack;
 pub(crate) use writer::limit;
 pub use writer::{
     DepthData, FeaturesData, LayerData, LexiconData, PackContents, ProjectionData, QualityData,
@@ -223,50 +222,14 @@ pub fn build(
 ) -> Result<Built> {
     let encoder = corpus.encoding().encoder();
     let dimension = encoder.dimension();
-    limit(
-        "coordinates of an embedding",
-        dimension,
-        1,
-        MAX_DIMENSION as usize,
-    )?;
-    let mut contents = PackContents {
-        dimension,
-        encoder: encoder.identity().clone(),
-        recoder: None,
-        scores: None,
-        features: None,
-        quality: None,
-        depth: None,
-        lexicon,
-        projection: None,
-    };
-    let mut calibration = None;
-    let mut recognition = None;
-    let selected = match &options.selector {
+    let most = MAX_DIMENSION as usize;
+    limit("coordinates of an embedding", dimension, 1, most)?;
+    let mut contents = PackContents::new(dimension, encoder.identity().clone());
+    contents.lexicon = lexicon;
+    let seed = options.seed;
+    let selected = match options.selector {
         Selector::Scores { targets, fit } => {
-            let lexicon = contents.lexicon.as_ref();
-            let made = classes::of(corpus, *targets, *fit, lexicon, options.seed)?;
-            contents.scores = Some(made.scores);
-            contents.quality = made.quality;
-            calibration = made.calibration;
-            recognition = made.recognition;
-            if made
-                .features
-                .as_ref()
-                .is_some_and(|features| features.alone)
-            {
-                contents.dimension = made.dimension;
-                contents.lexicon = None;
-                contents.encoder = NoEncoder::default().identity().clone();
-            }
-            contents.features = made.features;
-            Selected {
-                entries: made.entries,
-                embeddings: made.embeddings,
-                are: made.are,
-                documents: made.passed.documents,
-                sentences: made.passed.sentences,
-            }
+            classes::of(corpus, targets, fit, seed, &mut contents)?
         }
         Selector::Depth {
             candidates,
@@ -274,16 +237,8 @@ pub fn build(
             directions,
             recoder,
         } => {
-            let sizes = (*candidates, *min_sentences);
-            let train = *recoder;
-            by_depth(
-                corpus,
-                sizes,
-                *directions,
-                train,
-                options.seed,
-                &mut contents,
-            )?
+            let sizes = (candidates, min_sentences);
+            by_depth(corpus, sizes, directions, recoder, seed, &mut contents)?
         }
     };
     let pack = contents.to_bytes()?;
@@ -296,13 +251,13 @@ pub fn build(
             embeddings: selected.embeddings,
             entries: selected.entries,
             has_nothing_known: parsed.has_nothing_known(),
-            calibration,
+            calibration: selected.calibration,
         },
         pack,
         documents_read: selected.documents,
         sentences: selected.sentences,
         candidates_are: selected.are,
-        recognition,
+        recognition: selected.recognition,
     })
 }
 
@@ -313,6 +268,8 @@ struct Selected {
     are: &'static str,
     documents: usize,
     sentences: usize,
+    calibration: Option<Calibration>,
+    recognition: Option<Recognition>,
 }
 
 /// Makes documents into candidates, and adds their sections to `contents`.
@@ -326,12 +283,8 @@ fn by_depth(
 ) -> Result<Selected> {
     limit("candidates", candidates, 1, MAX_CANDIDATES as usize)?;
     directions.check()?;
-    limit(
-        "sentences that a candidate has at least",
-        min_sentences,
-        1,
-        MAX_SENTENCES,
-    )?;
+    let what = "sentences that a candidate has at least";
+    limit(what, min_sentences, 1, MAX_SENTENCES)?;
     let (most, least) = match recoder {
         None => (candidates, min_sentences),
         Some(_) => (usize::MAX, 1),
@@ -341,53 +294,40 @@ fn by_depth(
     let encoded = Embeddings::encode(corpus.encoding(), &documents, |sentences| {
         Progress::new("encoding sentences", sentences)
     })?;
-    check_finite(corpus.encoding().encoder(), encoded.vectors().rows(), 0)?;
-    let sentences = encoded.sentences().len();
-    let fitting = encoded.by_document().enumerate();
-    let mut chosen: Vec<usize> = fitting
-        .filter(|(_, (_, sentences, _))| sentences.len() >= min_sentences)
-        .map(|(index, _)| index)
+    let (sentences, vectors) = (encoded.sentences(), encoded.vectors());
+    check_finite(corpus.encoding().encoder(), vectors.rows(), 0)?;
+    let mut chosen: Vec<usize> = (0..documents.len())
+        .filter(|document| vectors.range(*document).len() >= min_sentences)
         .collect();
     thin(&mut chosen, candidates, &mut rng);
     if chosen.is_empty() {
         return Err(no_candidates(read, min_sentences));
     }
-    let (entries, embeddings) = documents_of(&encoded, &chosen);
-    let vectors = encoded.into_vectors();
-    let recoder = recoder.map(|train| train(&vectors)).transpose()?;
+    let recoder = recoder.map(|train| train(vectors)).transpose()?;
     let candidates = vectors.subset(&chosen);
-    let (recoder, depth) = depth::sections(&candidates, recoder.as_ref(), directions, seed)?;
-    contents.recoder = recoder;
-    contents.depth = Some(depth);
+    let embeddings = candidates.means();
+    // The excerpt is the sentence closest to the mean.
+    let means = embeddings.chunks_exact(vectors.dimension());
+    let entry = |(document, mean): (&usize, &[f32])| {
+        let rows = vectors.document(*document).chunks_exact(mean.len());
+        let excerpt = vectors.range(*document).start + nearest(rows, mean);
+        Candidate {
+            id: documents[*document].id.clone(),
+            label: documents[*document].label.clone(),
+            excerpt: sentences[excerpt].to_owned(),
+        }
+    };
+    let entries = chosen.iter().zip(means).map(entry).collect();
+    depth::add_sections(contents, &candidates, recoder.as_ref(), directions, seed)?;
     Ok(Selected {
         entries,
         embeddings,
         are: "documents",
         documents: read,
-        sentences,
+        sentences: sentences.len(),
+        calibration: None,
+        recognition: None,
     })
-}
-
-/// Makes the chosen documents into candidates, with the mean of their sentences, and the sentence
-/// closest to it as the excerpt.
-fn documents_of(encoded: &Embeddings<'_>, chosen: &[usize]) -> (Vec<Candidate>, Vec<f32>) {
-    let dimension = encoded.vectors().dimension();
-    let mut entries = Vec::new();
-    let mut embeddings = Vec::new();
-    let mut wanted = chosen.iter().peekable();
-    for (index, (document, sentences, rows)) in encoded.by_document().enumerate() {
-        if wanted.next_if(|next| **next == index).is_none() {
-            continue;
-        }
-        let mean = mean(rows, dimension);
-        entries.push(Candidate {
-            id: document.id.clone(),
-            label: document.label.clone(),
-            excerpt: sentences[nearest(rows.chunks_exact(dimension), &mean)].to_owned(),
-        });
-        embeddings.extend_from_slice(&mean);
-    }
-    (entries, embeddings)
 }
 
 /// Keeps `most` of the elements, drawn uniformly, in their order.
@@ -428,10 +368,8 @@ fn draw(
         return Err(no_candidates(read, min_sentences));
     }
     drawn.sort_by_key(|(order, _)| *order);
-    Ok((
-        drawn.into_iter().map(|(_, document)| document).collect(),
-        read,
-    ))
+    let documents = drawn.into_iter().map(|(_, document)| document);
+    Ok((documents.collect(), read))
 }
 
 /// The largest exponent at which no coordinate is clamped.
@@ -466,6 +404,7 @@ fn cosine(row: &[f32], target: &[f32]) -> f32 {
         f32::NEG_INFINITY
     }
 }
+
 /// No document can become a candidate.
 fn no_candidates(read: usize, min_sentences: usize) -> Error {
     Error::input(match (read, min_sentences) {

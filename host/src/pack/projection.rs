@@ -13,6 +13,7 @@ use undertone_core::rng::PublicRng;
 use crate::encoder::EncoderIdentity;
 use crate::encoder::vectors::{mean, principal};
 use crate::error::{Error, Result};
+use crate::pack::kmeans::check_finite;
 use crate::pack::{PackContents, ProjectionData, limit};
 use crate::progress::Progress;
 
@@ -73,7 +74,7 @@ impl PrincipalDirections {
     /// # Panics
     /// If `vectors` is not a whole number of rows.
     pub fn fit(vectors: &[f32], n: usize) -> Result<Self> {
-        finite(vectors, n)?;
+        check_finite("word vector", vectors, n)?;
         let (_, columns) = principal(vectors, n, n);
         Ok(Self {
             dimension: n,
@@ -94,7 +95,7 @@ impl PrincipalDirections {
 }
 
 /// Draws `n` independent standard Gaussians.
-fn normal(n: usize, seed: u64) -> impl Iterator<Item = f64> {
+pub(super) fn normal(n: usize, seed: u64) -> impl Iterator<Item = f64> {
     let mut rng = PublicRng::new(seed);
     (0..n).map(move |_| StandardNormal.sample(&mut rng))
 }
@@ -110,9 +111,8 @@ fn quantise(rows: &[f64], n: usize) -> Result<Projection> {
     let fits = |exponent: i32| largest * 2f64.powi(-exponent) <= f64::from(i16::MAX);
     // A smaller one would keep only few bits of the largest entry.
     let large = largest >= 2f64.powi(-10);
-    let exponent = EXPONENTS
-        .into_iter()
-        .find(|exponent| large && fits(*exponent));
+    let mut exponents = EXPONENTS.into_iter();
+    let exponent = exponents.find(|exponent| large && fits(*exponent));
     let exponent = exponent.ok_or_else(|| {
         Error::input(format!(
             "the largest entry of the projection is {largest:e}, a pack holds \
@@ -120,13 +120,11 @@ fn quantise(rows: &[f64], n: usize) -> Result<Projection> {
             2f64.powi(-10)
         ))
     })?;
-    let rounded = rows
-        .iter()
-        .map(|x| (x * 2f64.powi(-exponent)).round() as i16);
+    let integers = rows.iter().map(|x| x * 2f64.powi(-exponent));
     Ok(Projection {
         dimension: n,
         exponent,
-        rows: rounded.collect(),
+        rows: integers.map(|x| x.round() as i16).collect(),
     })
 }
 
@@ -170,11 +168,7 @@ impl Projection {
     /// [`ErrorKind::Argument`](crate::error::ErrorKind::Argument) for a size that a pack cannot
     /// hold; [`ErrorKind::Input`](crate::error::ErrorKind::Input) if Δ is above 2¹².
     pub fn sensitivity(&self) -> Result<Sensitivity> {
-        let nobody = EncoderIdentity {
-            name: String::new(),
-            digest: [0; 32],
-        };
-        let pack = self.pack(&nobody, 0)?;
+        let pack = self.pack(&EncoderIdentity::default(), 0)?;
         let pack = Pack::parse(&pack).map_err(Error::from)?;
         let section = pack.projection();
         let section = section.expect("a pack with a projection has its section");
@@ -189,21 +183,12 @@ impl Projection {
     /// [`ErrorKind::Pack`](crate::error::ErrorKind::Pack) for a size or a bound that a pack cannot
     /// hold.
     pub fn pack(&self, encoder: &EncoderIdentity, bound_exponent: i32) -> Result<Vec<u8>> {
-        let contents = PackContents {
-            dimension: self.dimension,
-            encoder: encoder.clone(),
-            recoder: None,
-            scores: None,
-            features: None,
-            quality: None,
-            depth: None,
-            lexicon: None,
-            projection: Some(ProjectionData {
-                exponent: self.exponent,
-                bound_exponent,
-                rows: self.rows.clone(),
-            }),
-        };
+        let mut contents = PackContents::new(self.dimension, encoder.clone());
+        contents.projection = Some(ProjectionData {
+            exponent: self.exponent,
+            bound_exponent,
+            rows: self.rows.clone(),
+        });
         contents.to_bytes()
     }
 
@@ -256,14 +241,10 @@ impl Projection {
     /// Returns ‖(Σᵢ|φⱼᵢvᵢ|)ⱼ‖ without the exponent, to which the rounding errors of an image are
     /// proportional.
     fn magnitude(&self, vector: &[f32]) -> f64 {
-        let rows = self.rows.chunks_exact(self.dimension).map(|row| {
-            let products = row.iter().zip(vector);
-            let sum: f64 = products
-                .map(|(entry, x)| (f64::from(*entry) * f64::from(*x)).abs())
-                .sum();
-            sum * sum
-        });
-        rows.sum::<f64>().sqrt()
+        let product = |(entry, x): (&i16, &f32)| (f64::from(*entry) * f64::from(*x)).abs();
+        let rows = self.rows.chunks_exact(self.dimension);
+        let sums = rows.map(|row| row.iter().zip(vector).map(product).sum::<f64>());
+        sums.map(|sum| sum * sum).sum::<f64>().sqrt()
     }
 }
 
@@ -314,19 +295,15 @@ pub fn pair_certificates(
     projections: &[&Projection],
 ) -> Result<Vec<Certificate>> {
     let n = dimension;
-    let fits = |projection: &&Projection| projection.dimension == n;
-    assert!(
-        projections.iter().all(fits),
-        "projections of {n} coordinates"
-    );
-    assert!(vectors.len().is_multiple_of(n), "rows of {n} coordinates");
-    finite(vectors, n)?;
+    for projection in projections {
+        assert_eq!(projection.dimension, n, "projections of {n} coordinates");
+    }
+    check_finite("word vector", vectors, n)?;
     let words = vectors.len() / n;
     let wide: Vec<f64> = vectors.iter().map(|x| f64::from(*x)).collect();
-    let images: Vec<(usize, Vec<f64>)> = projections
-        .iter()
-        .map(|projection| (projection.outputs(), projection.integer_images(vectors)))
-        .collect();
+    let images = projections.iter();
+    let images = images.map(|own| (own.outputs(), own.integer_images(vectors)));
+    let images: Vec<(usize, Vec<f64>)> = images.collect();
     let tiles: Vec<(usize, usize)> = (0..words.div_ceil(TILE))
         .flat_map(|i| (0..=i).map(move |j| (i, j)))
         .collect();
@@ -353,10 +330,9 @@ pub fn pair_certificates(
         .reduce(none, |a, b| {
             a.into_iter().zip(b).map(|(a, b)| a.or(b)).collect()
         });
-    let certificates = worst.into_iter().zip(projections);
-    certificates
-        .map(|(worst, projection)| projection.certificate(worst, vectors))
-        .collect()
+    let worst = worst.into_iter().zip(projections);
+    let certificates = worst.map(|(worst, own)| own.certificate(worst, vectors));
+    certificates.collect()
 }
 
 /// The extremes over some pairs.
@@ -397,17 +373,11 @@ impl Worst {
     fn or(self, other: Self) -> Self {
         let first = self.quotient > other.quotient
             || self.quotient == other.quotient && self.pair < other.pair;
-        let (quotient, pair) = if first {
-            (self.quotient, self.pair)
-        } else {
-            (other.quotient, other.pair)
-        };
         Self {
-            quotient,
-            pair,
             least: self.least.min(other.least),
             pairs: self.pairs + other.pairs,
             equal: self.equal + other.equal,
+            ..if first { self } else { other }
         }
     }
 }
@@ -415,13 +385,8 @@ impl Worst {
 /// Σ‖v − mean‖², which is proportional to the sum of all squared distances.
 fn spread(vectors: &[f32], dimension: usize) -> f64 {
     let centre = mean(vectors, dimension);
-    let rows = vectors.chunks_exact(dimension);
-    let squares = rows.flat_map(|row| {
-        row.iter()
-            .zip(&centre)
-            .map(|(x, c)| f64::from(x - c).powi(2))
-    });
-    squares.sum()
+    let coordinates = vectors.iter().zip(centre.iter().cycle());
+    coordinates.map(|(x, c)| f64::from(x - c).powi(2)).sum()
 }
 
 fn squared_distance(a: &[f64], b: &[f64]) -> f64 {
@@ -440,13 +405,6 @@ fn sum(a: &[f64], b: &[f64], f: impl Fn(f64, f64) -> f64) -> f64 {
     }
     let rest = a_rest.iter().zip(b_rest).map(|(a, b)| f(*a, *b));
     sums.iter().sum::<f64>() + rest.sum::<f64>()
-}
-
-fn finite(vectors: &[f32], n: usize) -> Result<()> {
-    match vectors.iter().position(|x| !x.is_finite()) {
-        None => Ok(()),
-        Some(at) => Err(Error::not_finite_row("word vector", at / n)),
-    }
 }
 
 /// A projection stretches distances by a factor for which noise cannot be scaled.
@@ -484,17 +442,10 @@ mod tests {
         let fixed = |x: &f32| (f64::from(*x) * 2f64.powi(20)) as i128;
         let difference: Vec<i128> = a.iter().zip(b).map(|(a, b)| fixed(a) - fixed(b)).collect();
         let rows = projection.rows.chunks_exact(projection.dimension);
-        let images = rows.map(|row| {
-            let products = row.iter().zip(&difference);
-            products
-                .map(|(entry, x)| i128::from(*entry) * x)
-                .sum::<i128>()
-        });
-        let square = |x: i128| x * x;
-        (
-            images.map(square).sum(),
-            difference.iter().map(|x| square(*x)).sum(),
-        )
+        let product = |(entry, x): (&i16, &i128)| i128::from(*entry) * x;
+        let images = rows.map(|row| row.iter().zip(&difference).map(product).sum::<i128>());
+        let squares = difference.iter().map(|x| x * x);
+        (images.map(|x| x * x).sum(), squares.sum())
     }
 
     #[test]
@@ -591,17 +542,12 @@ mod tests {
             let dot: f64 = row(i).zip(row(j)).map(|(a, b)| a * b).sum();
             dot * 4f64.powi(projection.exponent)
         };
-        for projection in [
-            orthonormal(N, N, 3).unwrap(),
-            pca(&words(100), N, 9).unwrap(),
-        ] {
+        let pca = pca(&words(100), N, 9).unwrap();
+        for projection in [orthonormal(N, N, 3).unwrap(), pca] {
             for i in 0..projection.outputs() {
                 for j in 0..=i {
-                    let expected = f64::from(i == j);
-                    assert!(
-                        (product(&projection, i, j) - expected).abs() < 1e-3,
-                        "{i} {j}"
-                    );
+                    let error = product(&projection, i, j) - f64::from(i == j);
+                    assert!(error.abs() < 1e-3, "{i} {j}");
                 }
             }
         }
@@ -628,30 +574,28 @@ mod tests {
 
     #[test]
     fn says_what_is_wrong() {
-        let text = |error: Error| error.to_string();
+        let refused = |error: Error, part: &str| {
+            let error = error.to_string();
+            assert!(error.contains(part), "{error}");
+        };
         for m in [0, N + 1] {
-            assert!(text(orthonormal(N, m, 1).unwrap_err()).contains("allowed are 1 to 24"));
-            assert!(text(pca(&words(9), N, m).unwrap_err()).contains("allowed are 1 to 24"));
+            refused(orthonormal(N, m, 1).unwrap_err(), "allowed are 1 to 24");
+            refused(pca(&words(9), N, m).unwrap_err(), "allowed are 1 to 24");
         }
-        assert!(text(gaussian(N, 1025, 1).unwrap_err()).contains("1025"));
+        refused(gaussian(N, 1025, 1).unwrap_err(), "1025");
         for bad in [f64::NAN, f64::INFINITY] {
             let error = quantise(&[1.0, 2.0, 3.0, bad], 2).unwrap_err();
-            assert!(text(error).contains("row 1 has a coordinate that is NaN"));
+            refused(error, "row 1 has a coordinate that is NaN");
         }
         for scale in [0.0, 1e-30, 1e30] {
-            let error = quantise(&[scale; 4], 2).unwrap_err();
-            assert!(text(error).contains("scale it"));
+            refused(quantise(&[scale; 4], 2).unwrap_err(), "scale it");
         }
         let projection = gaussian(N, 3, 1).unwrap();
         let mut vectors = words(3);
         vectors[2 * N + 1] = f32::NAN;
         let error = pair_certificate(&vectors, &projection).unwrap_err();
-        assert!(text(error).contains("word vector 2"));
-        let equal = [1.5; 3 * N];
-        let error = pair_certificate(&equal, &projection).unwrap_err();
-        assert!(
-            error.to_string().contains("no two of 3 word vectors"),
-            "{error}"
-        );
+        refused(error, "word vector 2");
+        let error = pair_certificate(&[1.5; 3 * N], &projection).unwrap_err();
+        refused(error, "no two of 3 word vectors");
     }
 }

@@ -1,8 +1,8 @@
 //! A trained recoder as the integers of a pack.
 
-use super::writer::{LayerData, RecoderData};
+use super::writer::{LayerData, RecoderData, limit};
 use crate::encoder::vectors::DocumentVectors;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::pack::trained::{Layer, Recoder};
 
 /// Bits of the largest public activation; a private sentence's activation may be twice as large.
@@ -14,14 +14,8 @@ pub(super) fn recoder_data<'r>(
     recoder: &'r Recoder,
     documents: &DocumentVectors,
 ) -> Result<(RecoderData, &'r Layer)> {
-    let Some((last, hidden)) = recoder.layers.split_last().filter(|(_, h)| !h.is_empty()) else {
-        return Err(Error::argument(format!(
-            "{} layers of the recoder; allowed are {} to {}",
-            recoder.layers.len(),
-            2,
-            5
-        )));
-    };
+    limit("layers of the recoder", recoder.layers.len(), 2, 5)?;
+    let (hidden, last) = recoder.layers.split_at(recoder.layers.len() - 1);
     let exponent = super::exponent(documents.rows());
     // Scales are powers of two: an integer is a real number times 2^scale.
     let mut input_scale = exponent;
@@ -34,25 +28,18 @@ pub(super) fn recoder_data<'r>(
         let wanted = floor_log2(2f64.powi(ACTIVATION_BITS), rows.rows());
         let shift = (sum_scale - wanted).clamp(0, 62);
         let half = if shift > 0 { 1i64 << (shift - 1) } else { 0 };
+        let scaled = |x: &f32, scale| (f64::from(*x) * 2f64.powi(scale)).round();
+        let (weights, bias) = (layer.weights.iter(), layer.bias.iter());
+        // `as` saturates; adding one half rounds the shift to the nearest.
+        let bias = bias.map(|b| (scaled(b, sum_scale) as i64).saturating_add(half));
         layers.push(LayerData {
-            weights: layer
-                .weights
-                .iter()
-                .map(|w| (f64::from(*w) * 2f64.powi(weight_scale)).round() as i16)
-                .collect(),
-            bias: layer
-                .bias
-                .iter()
-                // `as` saturates; adding one half rounds the shift to the nearest.
-                .map(|b| {
-                    ((f64::from(*b) * 2f64.powi(sum_scale)).round() as i64).saturating_add(half)
-                })
-                .collect(),
+            weights: weights.map(|w| scaled(w, weight_scale) as i16).collect(),
+            bias: bias.collect(),
             shift: shift as u32,
         });
         input_scale = sum_scale - shift;
     }
-    Ok((RecoderData { exponent, layers }, last))
+    Ok((RecoderData { exponent, layers }, &last[0]))
 }
 
 /// The largest power of two that keeps all numbers within ±limit.
@@ -79,11 +66,8 @@ mod tests {
     fn a_device_recodes_what_was_trained() {
         let mut rng = PublicRng::new(3);
         let mut normal = |n: usize, scale: f64| -> Vec<f32> {
-            let draw = |_| {
-                (scale * <StandardNormal as Distribution<f64>>::sample(&StandardNormal, &mut rng))
-                    as f32
-            };
-            (0..n).map(draw).collect()
+            let draws = StandardNormal.sample_iter(&mut rng).take(n);
+            draws.map(|x: f64| (scale * x) as f32).collect()
         };
         // Distinct widths, scales that differ by orders of magnitude, and biases that matter.
         let widths = [24, 40, 31, 16, 24];
@@ -97,10 +81,7 @@ mod tests {
             layers: layers.collect(),
         };
         let documents = DocumentVectors::new(24, normal(300 * 24, 0.05), (0..=300).collect());
-        let identity = EncoderIdentity {
-            name: "test".to_owned(),
-            digest: [0; 32],
-        };
+        let identity = EncoderIdentity::default();
         let directions = Directions::Principal(6);
         let bytes = depth_pack(&identity, &documents, Some(&recoder), directions, 1).unwrap();
         let pack = Pack::parse(&bytes).unwrap();
@@ -113,12 +94,9 @@ mod tests {
             for number in 0..documents.len() {
                 let mut device = [0; 6];
                 section.projections(Some(&core), documents.document(number), &mut device);
-                let wanted: f64 = recoded
-                    .document(number)
-                    .iter()
-                    .zip(columns.column(direction).iter())
-                    .map(|(x, v)| f64::from(*x) * v)
-                    .sum();
+                let column = columns.column(direction);
+                let products = recoded.document(number).iter().zip(column.iter());
+                let wanted: f64 = products.map(|(x, v)| f64::from(*x) * v).sum();
                 pairs.push((device[direction] as f64, wanted));
             }
             let n = pairs.len() as f64;

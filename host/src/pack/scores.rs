@@ -23,18 +23,10 @@ pub fn scores_pack(
     heads: &ScoreHeads,
     lexicon: Option<LexiconData>,
 ) -> Result<Vec<u8>> {
-    PackContents {
-        dimension: heads.centre.len(),
-        encoder: encoder.clone(),
-        recoder: None,
-        scores: Some(scores_data(reach(sentences, &heads.centre), heads)),
-        features: None,
-        quality: None,
-        depth: None,
-        lexicon,
-        projection: None,
-    }
-    .to_bytes()
+    let mut contents = PackContents::new(heads.centre.len(), encoder.clone());
+    contents.scores = Some(scores_data(reach(sentences, &heads.centre), heads));
+    contents.lexicon = lexicon;
+    contents.to_bytes()
 }
 
 /// The largest coordinate, or difference to the centre's coordinate; neither may be clamped.
@@ -65,23 +57,15 @@ pub(super) fn scores_data(reach: f32, heads: &ScoreHeads) -> ScoresData {
     let scale = unit_of(&heads.weights) / FRACTION;
     // `as` saturates.
     let affine = |values: &[f32]| {
-        let values = values
-            .iter()
-            .map(|x| (f64::from(*x) * scale * FRACTION).round() as i32);
-        values.collect()
+        let values = values.iter().map(|x| f64::from(*x) * scale * FRACTION);
+        values.map(|x| x.round() as i32).collect()
     };
+    let centre = heads.centre.iter().map(|x| f64::from(*x) * unit);
+    let weights = heads.weights.iter().map(|w| f64::from(*w) * scale);
     ScoresData {
         exponent,
-        centre: heads
-            .centre
-            .iter()
-            .map(|x| (f64::from(*x) * unit).round() as i16)
-            .collect(),
-        weights: heads
-            .weights
-            .iter()
-            .map(|w| (f64::from(*w) * scale).round() as i8)
-            .collect(),
+        centre: centre.map(|x| x.round() as i16).collect(),
+        weights: weights.map(|w| w.round() as i8).collect(),
         bias: affine(&heads.bias),
         thresholds: affine(&heads.thresholds),
         levels: LEVELS,

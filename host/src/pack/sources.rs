@@ -7,8 +7,9 @@
 use std::collections::BTreeSet;
 
 use super::calibration::{BySource, Calibration};
+use super::heads::with_sentences;
 use super::kmeans::{kmeans, normalised};
-use crate::encoder::vectors::{DocumentVectors, mean, principal};
+use crate::encoder::vectors::{DocumentVectors, principal};
 use crate::error::{Error, Result};
 
 /// Clusters of each label, if no field names sources.
@@ -66,34 +67,23 @@ impl Sources {
         seed: u64,
     ) -> Result<Option<Self>> {
         let dimension = vectors.dimension();
-        let means: Vec<f32> = (0..vectors.len())
-            .flat_map(|document| mean(vectors.document(document), dimension))
-            .collect();
-        let means = normalised(&means, dimension, centre);
+        let means = normalised(&vectors.means(), dimension, centre);
         let n = DIRECTIONS.min(dimension);
         let (centred, directions) = principal(&means, dimension, n);
         let points = centred * directions;
         let mut of_documents = vec![0; vectors.len()];
         for class in 0..count {
-            let own: Vec<usize> = (0..classes.len())
-                .filter(|document| {
-                    classes[*document] == class && !vectors.range(*document).is_empty()
-                })
+            let own: Vec<usize> = with_sentences(vectors)
+                .filter(|document| classes[*document] == class)
                 .collect();
             let clusters = CLUSTERS.min(own.len() / FEWEST);
             if clusters < 2 {
                 return Ok(None);
             }
-            let rows: Vec<f32> = own
-                .iter()
-                .flat_map(|document| {
-                    points
-                        .row(*document)
-                        .iter()
-                        .map(|x| *x as f32)
-                        .collect::<Vec<_>>()
-                })
-                .collect();
+            let mut rows = Vec::with_capacity(own.len() * n);
+            for document in &own {
+                rows.extend(points.row(*document).iter().map(|x| *x as f32));
+            }
             let found = kmeans(&rows, n, clusters, seed)?;
             for (document, cluster) in own.iter().zip(found.assignment) {
                 of_documents[*document] = cluster;
@@ -107,11 +97,15 @@ impl Sources {
 
     /// Splits `documents` into at most `count` folds, whole sources at a time: the largest source
     /// first, into the smallest fold.
-    pub(super) fn folds(&self, documents: &[usize], count: usize) -> Vec<Vec<usize>> {
+    pub(super) fn folds(
+        &self,
+        documents: impl Iterator<Item = usize>,
+        count: usize,
+    ) -> Vec<Vec<usize>> {
         let sources = self.of_documents.iter().max().map_or(0, |last| last + 1);
         let mut of_sources = vec![Vec::new(); sources];
         for document in documents {
-            of_sources[self.of_documents[*document]].push(*document);
+            of_sources[self.of_documents[document]].push(document);
         }
         of_sources.sort_by_key(|own| std::cmp::Reverse(own.len()));
         let mut folds = vec![Vec::new(); count];

@@ -94,11 +94,8 @@ impl FeaturesData {
     /// About 16 features share a bucket: with 24 bits or more, unknown features are seldom mistaken
     /// for known ones.
     fn bucket_bits(features: usize) -> u32 {
-        features
-            .div_ceil(16)
-            .next_power_of_two()
-            .ilog2()
-            .clamp(8, 16)
+        let buckets = features.div_ceil(16).next_power_of_two();
+        buckets.ilog2().clamp(8, 16)
     }
 
     /// The most bytes of a section with this number of features and of weights that are not 0.
@@ -112,10 +109,8 @@ impl FeaturesData {
             weights,
             2 * candidates,
         ];
-        parts
-            .map(|bytes| bytes.next_multiple_of(ALIGNMENT))
-            .iter()
-            .sum()
+        let aligned = parts.map(|bytes| bytes.next_multiple_of(ALIGNMENT));
+        aligned.iter().sum()
     }
 }
 
@@ -213,13 +208,20 @@ pub struct LexiconData {
 const LEAST_COORDINATES: usize = 48;
 
 impl LexiconData {
-    /// Makes a pack with only this lexicon, of vectors with `dimension` coordinates.
+    /// Makes a pack with only this lexicon, of vectors with `dimension` coordinates. The lexicon is
+    /// its encoder.
     ///
     /// # Errors
     /// [`ErrorKind::Argument`](crate::error::ErrorKind::Argument) for a size that the format does
     /// not allow.
     pub fn to_pack(self, name: &str, dimension: usize) -> Result<Vec<u8>> {
-        lexicon_pack(name, dimension, self)
+        let mut contents = PackContents::new(dimension, EncoderIdentity::default());
+        contents.encoder.name = name.to_owned();
+        contents.lexicon = Some(self);
+        let draft = contents.to_bytes()?;
+        let lexicon = Pack::parse(&draft).map_err(Error::from)?.lexicon();
+        contents.encoder.digest = digest(&lexicon.expect("the draft has a lexicon"));
+        contents.to_bytes()
     }
 
     /// Shrinks the lexicon to at most `bytes` by dropping the phrases first, then the last
@@ -342,6 +344,21 @@ pub struct PackContents {
 }
 
 impl PackContents {
+    /// A pack without sections.
+    pub(crate) fn new(dimension: usize, encoder: EncoderIdentity) -> Self {
+        Self {
+            dimension,
+            encoder,
+            recoder: None,
+            scores: None,
+            features: None,
+            quality: None,
+            depth: None,
+            lexicon: None,
+            projection: None,
+        }
+    }
+
     /// Serialises the pack. The bytes parse.
     ///
     /// # Errors
@@ -376,10 +393,8 @@ impl PackContents {
         }
 
         let mut encoder_name = [0; 32];
-        let mut name = self.encoder.name.as_str();
-        while name.len() > encoder_name.len() {
-            name = &name[..name.floor_char_boundary(name.len() - 1)];
-        }
+        let name = self.encoder.name.as_str();
+        let name = &name[..name.floor_char_boundary(encoder_name.len())];
         encoder_name[..name.len()].copy_from_slice(name.as_bytes());
 
         let mut entries = Vec::new();
@@ -434,11 +449,8 @@ impl PackContents {
 
     /// The number of coordinates that selectors get.
     fn inputs(&self) -> usize {
-        let layer = self
-            .recoder
-            .as_ref()
-            .and_then(|recoder| recoder.layers.last());
-        layer.map_or(self.dimension, |layer| layer.bias.len())
+        let recoder = self.recoder.as_ref();
+        recoder.map_or(self.dimension, RecoderData::outputs)
     }
 
     fn recoder_section(&self, recoder: &RecoderData) -> Result<Vec<u8>> {
@@ -455,8 +467,7 @@ impl PackContents {
         for (index, layer) in recoder.layers.iter().enumerate() {
             let outputs = layer.bias.len();
             limit("outputs of a recoder layer", outputs, 1, MAX_WIDTH as usize)?;
-            let weights = inputs * outputs;
-            limit("recoder weights", layer.weights.len(), weights, weights)?;
+            exactly("recoder weights", layer.weights.len(), inputs * outputs)?;
             head.widths[index] = (outputs as u32).into();
             head.shifts[index] = layer.shift.into();
             inputs = outputs;
@@ -472,28 +483,21 @@ impl PackContents {
     fn scores_section(&self, scores: &ScoresData) -> Result<Vec<u8>> {
         let inputs = self.inputs();
         limit("scored coordinates", inputs, 1, MAX_WIDTH as usize)?;
-        limit(
-            "coordinates of a centre",
-            scores.centre.len(),
-            inputs,
-            inputs,
-        )?;
+        exactly("coordinates of a centre", scores.centre.len(), inputs)?;
         let candidates = scores.bias.len();
         limit("candidates", candidates, 1, MAX_CANDIDATES as usize)?;
         let weights = candidates * inputs;
-        limit("weights of heads", scores.weights.len(), weights, weights)?;
+        exactly("weights of heads", scores.weights.len(), weights)?;
         limit("thresholds", scores.thresholds.len(), 0, u8::MAX.into())?;
         limit("levels", scores.levels, 2, LEVELS)?;
-        let (kind, largest_score) = match (&self.features, scores.thresholds.len()) {
+        let (mut kind, largest_score) = match (&self.features, scores.thresholds.len()) {
             (None, 0) => (SCORES_VOTE, 1),
             (None, thresholds) => (SCORES_GRADED, thresholds as u16),
             (Some(_), thresholds) => (SCORES_FEATURES, thresholds as u16),
         };
-        let kind = if scores.has_nothing_known {
-            kind
-        } else {
-            kind | SCORES_KNOWN
-        };
+        if !scores.has_nothing_known {
+            kind |= SCORES_KNOWN;
+        }
         let mut section = Section::new(ScoresHead {
             candidate_count: (candidates as u32).into(),
             kind: kind.into(),
@@ -514,20 +518,12 @@ impl PackContents {
     fn depth_section(&self, depth: &DepthData) -> Result<Vec<u8>> {
         let directions = depth.directions.len() / self.inputs();
         limit("candidates", depth.candidates, 1, MAX_CANDIDATES as usize)?;
-        limit(
-            "projection directions",
-            directions,
-            1,
-            MAX_DIRECTIONS as usize,
-        )?;
-        limit(
-            "bucket boundaries",
-            depth.boundaries.len(),
-            directions * BOUNDARIES,
-            directions * BOUNDARIES,
-        )?;
+        let most = MAX_DIRECTIONS as usize;
+        limit("projection directions", directions, 1, most)?;
+        let boundaries = directions * BOUNDARIES;
+        exactly("bucket boundaries", depth.boundaries.len(), boundaries)?;
         let codes = directions * depth.candidates;
-        limit("candidate codes", depth.codes.len(), codes, codes)?;
+        exactly("candidate codes", depth.codes.len(), codes)?;
         let mut section = Section::new(DepthHead {
             candidate_count: (depth.candidates as u32).into(),
             direction_count: (directions as u32).into(),
@@ -541,21 +537,12 @@ impl PackContents {
     }
 
     fn projection_section(&self, projection: &ProjectionData) -> Result<Vec<u8>> {
-        limit(
-            "projected coordinates",
-            self.dimension,
-            1,
-            MAX_WIDTH as usize,
-        )?;
-        let rows = projection.rows.len() / self.dimension;
+        let most = MAX_WIDTH as usize;
+        limit("projected coordinates", self.dimension, 1, most)?;
+        let found = projection.rows.len();
+        let rows = found / self.dimension;
         limit("rows of a projection", rows, 1, MAX_ROWS as usize)?;
-        let entries = rows * self.dimension;
-        limit(
-            "entries of a projection",
-            projection.rows.len(),
-            entries,
-            entries,
-        )?;
+        exactly("entries of a projection", found, rows * self.dimension)?;
         let mut section = Section::new(ProjectionHead {
             row_count: (rows as u32).into(),
             exponent: projection.exponent.into(),
@@ -567,29 +554,17 @@ impl PackContents {
     }
 
     fn lexicon_section(&self, lexicon: &LexiconData) -> Result<Vec<u8>> {
-        limit("words", lexicon.words.len(), 1, MAX_WORDS as usize)?;
-        limit(
-            "lexicon coordinates",
-            self.dimension,
-            1,
-            MAX_LEXICON_DIMENSION as usize,
-        )?;
-        for (word, _, vector) in &lexicon.words {
+        let words = &lexicon.words;
+        limit("words", words.len(), 1, MAX_WORDS as usize)?;
+        let most = MAX_LEXICON_DIMENSION as usize;
+        limit("lexicon coordinates", self.dimension, 1, most)?;
+        for (word, _, vector) in words {
             limit("bytes in a word", word.len(), 1, MAX_WORD_BYTES)?;
-            limit(
-                "coordinates of a word",
-                vector.len(),
-                self.dimension,
-                self.dimension,
-            )?;
+            exactly("coordinates of a word", vector.len(), self.dimension)?;
         }
-        let text: String = lexicon
-            .words
-            .iter()
-            .map(|(word, ..)| word.as_str())
-            .collect();
+        let text: String = words.iter().map(|(word, ..)| word.as_str()).collect();
         let mut section = Section::new(LexiconHead {
-            word_count: (lexicon.words.len() as u32).into(),
+            word_count: (words.len() as u32).into(),
             text_bytes: (text.len() as u32).into(),
             exponent: lexicon.exponent.into(),
             matching: match lexicon.matching {
@@ -599,17 +574,12 @@ impl PackContents {
             .into(),
         });
         let mut end = 0u32;
-        section.array(lexicon.words.iter().map(|(word, ..)| {
+        section.array(words.iter().map(|(word, ..)| {
             end += word.len() as u32;
             U32::new(end)
         }));
-        section.array(lexicon.words.iter().map(|(_, weight, _)| U16::new(*weight)));
-        section.array(
-            lexicon
-                .words
-                .iter()
-                .flat_map(|(.., vector)| vector.iter().copied()),
-        );
+        section.array(words.iter().map(|(_, weight, _)| U16::new(*weight)));
+        section.array(words.iter().flat_map(|(.., vector)| vector).copied());
         section.array(text.bytes());
         Ok(section.0)
     }
@@ -618,12 +588,7 @@ impl PackContents {
         let phrases = &lexicon.phrases;
         limit("phrases", phrases.len(), 1, MAX_PHRASES as usize)?;
         for (_, _, vector) in phrases {
-            limit(
-                "coordinates of a phrase",
-                vector.len(),
-                self.dimension,
-                self.dimension,
-            )?;
+            exactly("coordinates of a phrase", vector.len(), self.dimension)?;
         }
         let mut section = Section::new(PhrasesHead {
             phrase_count: (phrases.len() as u32).into(),
@@ -631,35 +596,9 @@ impl PackContents {
         });
         section.array(phrases.iter().map(|(words, ..)| words.map(U16::new)));
         section.array(phrases.iter().map(|(_, weight, _)| U16::new(*weight)));
-        section.array(
-            phrases
-                .iter()
-                .flat_map(|(.., vector)| vector.iter().copied()),
-        );
+        section.array(phrases.iter().flat_map(|(.., vector)| vector).copied());
         Ok(section.0)
     }
-}
-
-/// Makes a pack with only a lexicon, which is its encoder.
-pub(crate) fn lexicon_pack(name: &str, dimension: usize, lexicon: LexiconData) -> Result<Vec<u8>> {
-    let mut contents = PackContents {
-        dimension,
-        encoder: EncoderIdentity {
-            name: name.to_owned(),
-            digest: [0; 32],
-        },
-        recoder: None,
-        scores: None,
-        features: None,
-        quality: None,
-        depth: None,
-        projection: None,
-        lexicon: Some(lexicon),
-    };
-    let draft = contents.to_bytes()?;
-    let lexicon = Pack::parse(&draft).map_err(Error::from)?.lexicon();
-    contents.encoder.digest = digest(&lexicon.expect("the draft has a lexicon"));
-    contents.to_bytes()
 }
 
 /// The bytes of a section: its header, then arrays at multiples of 64 bytes.
@@ -687,12 +626,8 @@ fn quality_section(quality: &QualityData) -> Vec<u8> {
     let share = |accuracy: &Option<f64>| {
         U16::new(accuracy.map_or(u16::MAX, |share| (share * 65_534.0).round() as u16))
     };
-    section.array(
-        quality
-            .epsilons
-            .iter()
-            .map(|epsilon| U32::new(epsilon.micro())),
-    );
+    let epsilons = quality.epsilons.iter();
+    section.array(epsilons.map(|epsilon| U32::new(epsilon.micro())));
     section.array(quality.lengths.iter().map(|length| U32::new(*length)));
     section.array(quality.accuracies.iter().map(share));
     section.array(quality.noiseless.iter().map(share));
@@ -706,12 +641,7 @@ pub(super) fn features_section(features: &FeaturesData) -> Result<Vec<u8>> {
     let bits = FeaturesData::bucket_bits(features.rows.len());
     let mut rows = BTreeMap::new();
     for (hash, weights) in &features.rows {
-        limit(
-            "weights of a feature",
-            weights.len(),
-            candidates,
-            candidates,
-        )?;
+        exactly("weights of a feature", weights.len(), candidates)?;
         rows.entry(place(*hash, bits)).or_insert(weights);
     }
     let mut buckets = vec![U32::new(0)];
@@ -757,6 +687,12 @@ pub(super) fn features_section(features: &FeaturesData) -> Result<Vec<u8>> {
     Ok(section.0)
 }
 
+/// Refuses a number of things other than `wanted`.
+fn exactly(what: &'static str, found: usize, wanted: usize) -> Result<()> {
+    limit(what, found, wanted, wanted)
+}
+
+/// Refuses a number of things outside `least..=most`.
 pub(crate) fn limit(what: &'static str, found: usize, least: usize, most: usize) -> Result<()> {
     if (least..=most).contains(&found) {
         Ok(())

@@ -180,7 +180,8 @@ impl<'a> Solver<'a> {
     }
 }
 
-fn shuffle(order: &mut [usize], rng: &mut PublicRng) {
+/// Puts the elements in a random order.
+pub(crate) fn shuffle<T>(order: &mut [T], rng: &mut PublicRng) {
     for end in (1..order.len()).rev() {
         order.swap(end, rng::below(rng, end as u128 + 1) as usize);
     }

@@ -15,6 +15,7 @@ use undertone_core::pack::format::{ALIGNMENT, MAX_FEATURES};
 use design::{Design, Examples, LEAST};
 pub use design::{Directions, Sample};
 use margin::Effort;
+pub(super) use margin::shuffle;
 
 use super::heads::SCORE_STEPS;
 use super::trained::ScoreHeads;
@@ -153,11 +154,7 @@ pub(crate) fn scale_rare_features(sample: &mut Sample, folds: &[Vec<usize>], cla
 fn right_when_held_out(sample: &Sample, folds: &[Vec<usize>], classes: usize) -> usize {
     let none = Directions::default();
     let of_fold = |(place, fold): (usize, &Vec<usize>)| {
-        let others = folds
-            .iter()
-            .enumerate()
-            .filter(|(other, _)| *other != place);
-        let others: Vec<usize> = others.flat_map(|(_, own)| own).copied().collect();
+        let others: Vec<usize> = [&folds[..place], &folds[place + 1..]].concat().concat();
         let chosen = Chosen::all(sample, &others);
         let documents = Examples::Documents;
         let design = chosen.design(sample, &others, &none, documents);
@@ -262,12 +259,8 @@ impl SparseHeads {
         let scaled = |(row, scale): (&(u32, Vec<f32>), &f32)| -> Vec<f32> {
             row.1.iter().map(|weight| weight.abs() / scale).collect()
         };
-        let mut sizes: Vec<f32> = self
-            .rows
-            .iter()
-            .zip(&chosen.scales)
-            .flat_map(scaled)
-            .collect();
+        let rows = self.rows.iter().zip(&chosen.scales);
+        let mut sizes: Vec<f32> = rows.flat_map(scaled).collect();
         if sizes.len() <= room {
             return;
         }
@@ -310,14 +303,14 @@ impl SparseHeads {
     /// Returns the dense part of the heads, around `centre`; it has one coordinate without an
     /// encoder.
     pub(super) fn score_heads(&self, centre: &[f32], whole: bool) -> ScoreHeads {
-        let alone = centre.is_empty();
+        let (centre, weights) = if centre.is_empty() {
+            (vec![0.0], vec![0.0; self.bias.len()])
+        } else {
+            (centre.to_vec(), self.dense.clone())
+        };
         ScoreHeads {
-            centre: if alone { vec![0.0] } else { centre.to_vec() },
-            weights: if alone {
-                vec![0.0; self.bias.len()]
-            } else {
-                self.dense.clone()
-            },
+            centre,
+            weights,
             bias: self.bias.clone(),
             thresholds: thresholds(if whole { WHOLE_MARGINS } else { MARGINS }),
         }
@@ -327,25 +320,18 @@ impl SparseHeads {
     pub(super) fn data(&self, unit: f64, alone: bool, whole: bool) -> FeaturesData {
         // A scale s and a shift by k mean s·2^16/2^k, because the root in the device's sum has 16
         // fractional bits.
-        let exact = self
-            .largest()
-            .into_iter()
-            .map(|largest| f64::from(largest / f32::from(i8::MAX)) * unit / 65_536.0);
-        let exact: Vec<f64> = exact.collect();
-        let most = exact
-            .iter()
-            .fold(f64::MIN_POSITIVE, |most, scale| most.max(*scale));
+        let scale = |largest: f32| f64::from(largest / f32::from(i8::MAX)) * unit / 65_536.0;
+        let exact: Vec<f64> = self.largest().into_iter().map(scale).collect();
+        let most = exact.iter().copied().fold(f64::MIN_POSITIVE, f64::max);
         let shift = (f64::from(u16::MAX) / most).log2().floor().clamp(0.0, 63.0);
+        let scales = exact.iter().map(|scale| scale * shift.exp2());
         FeaturesData {
             kinds: KINDS,
             alone,
             whole,
             shift: shift as u8,
             rows: self.rounded(),
-            scales: exact
-                .iter()
-                .map(|scale| (scale * shift.exp2()).round() as u16)
-                .collect(),
+            scales: scales.map(|scale| scale.round() as u16).collect(),
         }
     }
 }
