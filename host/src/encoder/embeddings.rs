@@ -1,9 +1,11 @@
 //! Documents split into sentences, with the vectors of the sentences.
 
+use std::collections::HashMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use rayon::prelude::*;
+use safetensors::tensor::{Dtype, Metadata, TensorInfo};
 use serde_json::json;
 use sha2::{Digest, Sha256};
 
@@ -67,10 +69,8 @@ impl<'a> Embeddings<'a> {
 
 /// Splits documents into sentences, document by document, and returns the offsets of each document.
 fn split<'t>(encoder: &dyn Encoder, documents: &'t [CorpusDocument]) -> (Vec<&'t str>, Vec<usize>) {
-    let split: Vec<Vec<&str>> = documents
-        .par_iter()
-        .map(|document| encoder.split(&document.text))
-        .collect();
+    let split = documents.par_iter();
+    let split: Vec<Vec<&str>> = split.map(|own| encoder.split(&own.text)).collect();
     let mut sentences = Vec::new();
     let mut offsets = vec![0];
     for own in split {
@@ -221,64 +221,58 @@ impl<'a> Encoded<'a> {
         let fits = |documents, found| {
             if found > LARGEST_HEAD {
                 Err(Error::argument(format!(
-                    "the ids and labels of {documents} documents take {found} bytes in the \
-                     head of `{}`, and programs read at most {}; encode fewer documents a \
-                     file with ⟨limit⟩",
-                    path.display(),
-                    LARGEST_HEAD
+                    "the ids and labels of {documents} documents take {found} bytes in the head of \
+                     `{}`, and programs read at most {LARGEST_HEAD}; encode fewer documents a file \
+                     with ⟨limit⟩",
+                    path.display()
                 )))
             } else {
                 Ok(())
             }
         };
         let encoder = self.encoding.encoder();
-        let dimension = encoder.dimension();
+        let (identity, dimension) = (encoder.identity(), encoder.dimension());
         let passed = self.pass(|document, sentences, rows| {
             check_finite(encoder, rows, end as usize)?;
             let comma = if documents > 0 { "," } else { "" };
-            ids += &in_string(&format!("{comma}{}", json!(document.id)));
-            labels += &in_string(&format!("{comma}{}", json!(document.label)));
+            ids += &format!("{comma}{}", json!(document.id));
+            labels += &format!("{comma}{}", json!(document.label));
             end += sentences.len() as u64;
             offsets.extend_from_slice(&end.to_le_bytes());
             documents += 1;
             fits(documents, ids.len() + labels.len())
         })?;
-        let identity = self.encoding.encoder().identity();
-        let (start, stop) = (
-            offsets.len(),
-            offsets.len() + passed.sentences * dimension * 4,
+        let description = format!(
+            "{{\"encoder\":{},\"encoder_digest\":\"{}\",\"ids\":[{ids}],\"labels\":[{labels}]}}",
+            json!(identity.name),
+            hex::encode(identity.digest)
         );
-        // The crate `safetensors` writes the same header, but requires all tensors in memory.
-        let mut head = [
-            format!("{{\"__metadata__\":{{\"{DESCRIPTION}\":\""),
-            in_string(&format!(
-                "{{\"encoder\":{},\"encoder_digest\":\"{}\",\"ids\":[",
-                json!(identity.name),
-                hex::encode(identity.digest)
-            )),
-            ids,
-            in_string("],\"labels\":["),
-            labels,
-            format!(
-                "]}}\"}},\
-                 \"offsets\":{{\"dtype\":\"U64\",\"shape\":[{}],\"data_offsets\":[0,{start}]}},\
-                 \"embeddings\":{{\"dtype\":\"F32\",\"shape\":[{},{dimension}],\"data_offsets\":[{start},{stop}]}}}}",
-                passed.documents + 1,
-                passed.sentences,
-            ),
+        drop((ids, labels));
+        let start = offsets.len();
+        let stop = start + passed.sentences * dimension * 4;
+        let info = |dtype, shape, data_offsets| TensorInfo {
+            dtype,
+            shape,
+            data_offsets,
+        };
+        let rows = info(Dtype::F32, vec![passed.sentences, dimension], (start, stop));
+        let ends = info(Dtype::U64, vec![passed.documents + 1], (0, start));
+        let tensors = vec![
+            ("offsets".to_owned(), ends),
+            ("embeddings".to_owned(), rows),
         ];
-        let length = head.iter().map(String::len).sum::<usize>();
-        let padded = length.next_multiple_of(8);
-        head[5] += &" ".repeat(padded - length);
-        fits(passed.documents, padded)?;
+        let metadata = HashMap::from([(DESCRIPTION.to_owned(), description)]);
+        // The crate's own writer requires all tensors in memory.
+        let head = Metadata::new(Some(metadata), tensors).expect("the offsets ascend");
+        let mut head = serde_json::to_vec(&head).expect("strings and numbers are JSON");
+        head.resize(head.len().next_multiple_of(8), b' ');
+        fits(passed.documents, head.len())?;
         let mut file = AtomicFile::create(path)?;
         let mut write = |bytes: &[u8]| file.write_all(bytes).map_err(Error::io("write", path));
-        write(&(padded as u64).to_le_bytes())?;
-        for part in head {
-            write(part.as_bytes())?;
-        }
+        write(&(head.len() as u64).to_le_bytes())?;
+        write(&head)?;
         write(&offsets)?;
-        drop(offsets);
+        drop((head, offsets));
         let mut bytes = Vec::new();
         self.pass(|_, _, rows| {
             bytes.clear();
@@ -290,21 +284,13 @@ impl<'a> Encoded<'a> {
     }
 }
 
-/// Escapes JSON for use inside a JSON string.
-fn in_string(json: &str) -> String {
-    let quoted = json!(json).to_string();
-    quoted[1..quoted.len() - 1].to_owned()
-}
-
 #[cfg(test)]
 mod tests {
     use std::cell::Cell;
-    use std::collections::HashMap;
-
-    use safetensors::tensor::{Dtype, TensorView};
 
     use super::*;
     use crate::encoder::LexiconEncoder;
+    use crate::files::atomic::{Tensor, tensor_bytes};
 
     fn documents() -> Vec<CorpusDocument> {
         let document = |(number, text): (usize, &str)| CorpusDocument {
@@ -314,10 +300,8 @@ mod tests {
             ..CorpusDocument::default()
         };
         let texts = ["The soup needs salt. ", "", "Our team lost twice! "];
-        (0..200)
-            .zip(texts.into_iter().cycle())
-            .map(document)
-            .collect()
+        let numbered = (0..200).zip(texts.into_iter().cycle());
+        numbered.map(document).collect()
     }
 
     #[test]
@@ -330,53 +314,36 @@ mod tests {
             let open = || Ok(documents.iter().cloned().map(Ok));
             let mut encoded = Encoded::new("test", Encoding::new(&encoder), open);
             let passed = encoded.write(&path).unwrap();
-            let all = Embeddings::encode(&mut Encoding::new(&encoder), documents, |_| {
-                Progress::hidden()
-            })
-            .unwrap();
-            assert_eq!(
-                (passed.documents, passed.sentences),
-                (n, all.sentences().len())
-            );
-            let rows: Vec<u8> = all
-                .vectors()
-                .rows()
-                .iter()
-                .flat_map(|x| x.to_le_bytes())
-                .collect();
-            let offsets: Vec<u8> = all
-                .vectors()
-                .offsets()
-                .iter()
-                .flat_map(|x| (*x as u64).to_le_bytes())
-                .collect();
-            #[derive(serde::Serialize)]
-            struct Description<'a> {
-                encoder: &'a str,
-                encoder_digest: String,
-                ids: Vec<&'a str>,
-                labels: Vec<Option<&'a str>>,
-            }
-            let description = Description {
-                encoder: &encoder.identity().name,
-                encoder_digest: hex::encode(encoder.identity().digest),
-                ids: documents.iter().map(|d| d.id.as_str()).collect(),
-                labels: documents.iter().map(|d| d.label.as_deref()).collect(),
-            };
-            let description = serde_json::to_string(&description).unwrap();
-            let shape = vec![passed.sentences, encoder.dimension()];
+            let mut encoding = Encoding::new(&encoder);
+            let all = Embeddings::encode(&mut encoding, documents, |_| Progress::hidden());
+            let all = all.unwrap();
+            assert_eq!(passed.documents, n);
+            assert_eq!(passed.sentences, all.sentences().len());
+            let rows = all.vectors().rows().iter();
+            let rows: Vec<u8> = rows.flat_map(|x| x.to_le_bytes()).collect();
+            let offsets = all.vectors().offsets().iter();
+            let offsets: Vec<u8> = offsets.flat_map(|x| (*x as u64).to_le_bytes()).collect();
             let tensors = [
-                (
-                    "embeddings",
-                    TensorView::new(Dtype::F32, shape, &rows).unwrap(),
-                ),
-                (
-                    "offsets",
-                    TensorView::new(Dtype::U64, vec![n + 1], &offsets).unwrap(),
-                ),
+                Tensor {
+                    name: "embeddings",
+                    dtype: Dtype::F32,
+                    shape: vec![passed.sentences, encoder.dimension()],
+                    bytes: &rows,
+                },
+                Tensor {
+                    name: "offsets",
+                    dtype: Dtype::U64,
+                    shape: vec![n + 1],
+                    bytes: &offsets,
+                },
             ];
-            let metadata = HashMap::from([(DESCRIPTION.to_owned(), description)]);
-            let expected = safetensors::serialize(tensors, Some(metadata)).unwrap();
+            let description = json!({
+                "encoder": encoder.identity().name,
+                "encoder_digest": hex::encode(encoder.identity().digest),
+                "ids": documents.iter().map(|own| &own.id).collect::<Vec<_>>(),
+                "labels": documents.iter().map(|own| &own.label).collect::<Vec<_>>(),
+            });
+            let expected = tensor_bytes(&tensors, &description);
             assert!(std::fs::read(&path).unwrap() == expected, "{n} documents");
         }
     }
@@ -397,9 +364,7 @@ mod tests {
         encoded.pass(|_, _, _| Ok(())).unwrap();
         encoded.pass(|_, _, _| Ok(())).unwrap();
         let error = encoded.pass(|_, _, _| Ok(())).unwrap_err();
-        assert!(
-            error.to_string().contains("`c.jsonl` changed while"),
-            "{error}"
-        );
+        let part = "`c.jsonl` changed while";
+        assert!(error.to_string().contains(part), "{error}");
     }
 }

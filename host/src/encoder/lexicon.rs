@@ -6,6 +6,7 @@ use std::sync::LazyLock;
 use sha2::{Digest, Sha256};
 use undertone_core::lexicon::{Lexicon, Matching};
 use undertone_core::pack::Pack;
+use zerocopy::IntoBytes;
 
 use super::{Encoder, EncoderIdentity};
 use crate::error::{Error, Result};
@@ -68,11 +69,9 @@ impl Encoder for LexiconEncoder<'_> {
     }
 
     fn encode(&self, sentence: &str, out: &mut [f32]) -> Result<()> {
-        self.lexicon
-            .sentence_vector(sentence, out)
-            .map_err(|error| {
-                Error::wrong_dimension(&self.identity.name, error.expected, error.found)
-            })
+        let written = self.lexicon.sentence_vector(sentence, out);
+        let name = &self.identity.name;
+        written.map_err(|error| Error::wrong_dimension(name, error.expected, error.found))
     }
 }
 
@@ -93,7 +92,7 @@ pub(crate) fn digest(lexicon: &Lexicon<'_>) -> [u8; 32] {
         hash.update((word.len() as u64).to_le_bytes());
         hash.update(word);
         hash.update(weight.to_le_bytes());
-        hash.update(bytes(vector));
+        hash.update(vector.as_bytes());
     }
     for index in 0..lexicon.phrase_count() {
         for word in lexicon.phrase(index).unwrap_or_default() {
@@ -101,13 +100,9 @@ pub(crate) fn digest(lexicon: &Lexicon<'_>) -> [u8; 32] {
         }
         let (weight, vector) = lexicon.phrase_entry(index).unwrap_or_default();
         hash.update(weight.to_le_bytes());
-        hash.update(bytes(vector));
+        hash.update(vector.as_bytes());
     }
     hash.finalize().into()
-}
-
-fn bytes(vector: &[i8]) -> Vec<u8> {
-    vector.iter().map(|x| x.cast_unsigned()).collect()
 }
 
 #[cfg(test)]

@@ -92,9 +92,7 @@ impl DocumentVectors {
 
     /// Replaces every coordinate x by max(0, x).
     pub(crate) fn rectified(mut self) -> Self {
-        for x in &mut self.rows {
-            *x = x.max(0.0);
-        }
+        self.rows.iter_mut().for_each(|x| *x = x.max(0.0));
         self
     }
 
@@ -117,26 +115,26 @@ impl DocumentVectors {
 /// as unit columns, `[dimension][n]`.
 #[doc(hidden)]
 pub fn principal(rows: &[f32], dimension: usize, n: usize) -> (DMatrix<f64>, DMatrix<f64>) {
-    let mut matrix = DMatrix::from_row_iterator(
-        rows.len() / dimension,
-        dimension,
-        rows.iter().map(|x| f64::from(*x)),
-    );
+    let elements = rows.iter().map(|x| f64::from(*x));
+    let mut matrix = DMatrix::from_row_iterator(rows.len() / dimension, dimension, elements);
     let mean = matrix.row_mean();
     for mut row in matrix.row_iter_mut() {
         row -= &mean;
     }
-    let eigen = SymmetricEigen::new(matrix.tr_mul(&matrix));
-    let mut order: Vec<usize> = (0..dimension).collect();
-    order.sort_unstable_by(|a, b| eigen.eigenvalues[*b].total_cmp(&eigen.eigenvalues[*a]));
-    let mut directions = DMatrix::zeros(dimension, n);
-    for (column, index) in order.into_iter().take(n).enumerate() {
-        let vector = eigen.eigenvectors.column(index);
+    let mut directions = largest(matrix.tr_mul(&matrix), n);
+    for mut vector in directions.column_iter_mut() {
         // The sign of an eigenvector is arbitrary; make its largest coordinate positive.
-        let sign = vector[vector.icamax()].signum();
-        directions.set_column(column, &(vector * sign));
+        vector *= vector[vector.icamax()].signum();
     }
     (matrix, directions)
+}
+
+/// Returns the unit eigenvectors of the `n` largest eigenvalues as columns.
+pub(crate) fn largest(matrix: DMatrix<f64>, n: usize) -> DMatrix<f64> {
+    let eigen = SymmetricEigen::new(matrix);
+    let mut order: Vec<usize> = (0..eigen.eigenvalues.len()).collect();
+    order.sort_unstable_by(|a, b| eigen.eigenvalues[*b].total_cmp(&eigen.eigenvalues[*a]));
+    eigen.eigenvectors.select_columns(&order[..n])
 }
 
 /// Returns the mean of the rows; zeros if there are none.

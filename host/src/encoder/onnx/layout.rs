@@ -1,5 +1,6 @@
 //! The files that sentence-transformers puts beside a model: modules, pooling, lengths and prompts.
 
+use std::fmt;
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
@@ -56,17 +57,15 @@ pub(super) enum Pooling {
     Last,
 }
 
+const MEAN_SQRT: &str = "mean_sqrt_len_tokens";
+
 /// All poolings in the order in which sentence-transformers concatenates them, with their names as
 /// `pooling_mode` and after `pooling_mode_`.
 const POOLINGS: [(Pooling, &str, &str); 6] = [
     (Pooling::First, "cls", "cls_token"),
     (Pooling::Max, "max", "max_tokens"),
     (Pooling::Mean, "mean", "mean_tokens"),
-    (
-        Pooling::MeanSqrt,
-        "mean_sqrt_len_tokens",
-        "mean_sqrt_len_tokens",
-    ),
+    (Pooling::MeanSqrt, MEAN_SQRT, MEAN_SQRT),
     (Pooling::WeightedMean, "weightedmean", "weightedmean_tokens"),
     (Pooling::Last, "lasttoken", "lasttoken"),
 ];
@@ -233,10 +232,8 @@ impl Layout {
             }
         }
         if !has_pooling {
-            return Err(refused(
-                &path,
-                "it has no module Pooling; take a model with one".to_owned(),
-            ));
+            let problem = "it has no module Pooling; take a model with one";
+            return Err(refused(&path, problem));
         }
         Ok(layout)
     }
@@ -275,7 +272,7 @@ impl Layout {
                 // others.
                 let flags = config
                     .iter()
-                    .filter(|(_, value)| **value == Value::Bool(true));
+                    .filter(|(_, value)| value.as_bool() == Some(true));
                 let flags = flags.filter_map(|(key, _)| key.strip_prefix("pooling_mode_"));
                 let mut names: Vec<String> = flags.map(str::to_owned).collect();
                 if !config.contains_key("pooling_mode_mean_tokens") {
@@ -284,26 +281,20 @@ impl Layout {
                 names
             }
         };
-        let is_known = |name: &str| POOLINGS.iter().any(|own| own.1 == name || own.2 == name);
+        let is_named = |own: &(Pooling, &str, &str), name: &str| own.1 == name || own.2 == name;
+        let is_known = |name: &String| POOLINGS.iter().any(|own| is_named(own, name));
         if let Some(unknown) = listed.iter().find(|name| !is_known(name)) {
             let known: Vec<&str> = POOLINGS.iter().map(|(_, mode, _)| *mode).collect();
-            return Err(refused(
-                path,
-                format!(
-                    "the pooling `{unknown}` is not computed here; computed are {}",
-                    known.join(", ")
-                ),
-            ));
+            let known = known.join(", ");
+            let problem =
+                format!("the pooling `{unknown}` is not computed here; computed are {known}");
+            return Err(refused(path, problem));
         }
-        let chosen = POOLINGS
-            .iter()
-            .filter(|own| listed.iter().any(|name| own.1 == name || own.2 == name));
-        self.poolings = chosen.map(|own| own.0).collect();
+        let is_chosen =
+            |own: &&(Pooling, &str, &str)| listed.iter().any(|name| is_named(own, name));
+        self.poolings = POOLINGS.iter().filter(is_chosen).map(|own| own.0).collect();
         if self.poolings.is_empty() {
-            return Err(refused(
-                path,
-                "it has no pooling mode that is true".to_owned(),
-            ));
+            return Err(refused(path, "it has no pooling mode that is true"));
         }
         Ok(())
     }
@@ -322,12 +313,9 @@ impl Layout {
             return Err(refused(&path, problem));
         };
         if !includes_prompt && !prompt.is_empty() {
-            return Err(refused(
-                pooling,
-                "it leaves the tokens of the prompt out (`include_prompt`), which is not computed here; take a model \
-                 that has no default prompt"
-                    .to_owned(),
-            ));
+            let problem = "it leaves the tokens of the prompt out (`include_prompt`), which is not \
+                           computed here; take a model that has no default prompt";
+            return Err(refused(pooling, problem));
         }
         self.prompt.clone_from(prompt);
         Ok(())
@@ -373,16 +361,12 @@ fn json<T: DeserializeOwned>(path: &Path) -> Result<Option<T>> {
     }
     let bytes = foreign::read(path)?;
     let parsed = serde_json::from_slice(foreign::without_mark(&bytes));
-    parsed
-        .map(Some)
-        .map_err(|error| refused(path, error.to_string()))
+    parsed.map(Some).map_err(|error| refused(path, error))
 }
 
-fn refused(path: &Path, problem: String) -> Error {
-    Error::encoder(format!(
-        "cannot encode as `{}` says: {problem}",
-        path.display()
-    ))
+fn refused(path: &Path, problem: impl fmt::Display) -> Error {
+    let path = path.display();
+    Error::encoder(format!("cannot encode as `{path}` says: {problem}"))
 }
 
 #[cfg(test)]

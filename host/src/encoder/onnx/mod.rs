@@ -293,16 +293,11 @@ impl Encoder for OnnxEncoder {
 
     fn encode(&self, sentence: &str, out: &mut [f32]) -> Result<()> {
         if out.len() != self.dimension {
-            return Err(Error::wrong_dimension(
-                &self.identity.name,
-                self.dimension,
-                out.len(),
-            ));
+            let name = &self.identity.name;
+            return Err(Error::wrong_dimension(name, self.dimension, out.len()));
         }
-        let row = self
-            .rows(&self.tokens(sentence)?)
-            .map_err(|problem| self.failure(sentence, problem))?;
-        out.copy_from_slice(&row);
+        let row = self.rows(&self.tokens(sentence)?);
+        out.copy_from_slice(&row.map_err(|problem| self.failure(sentence, problem))?);
         Ok(())
     }
 
@@ -384,13 +379,10 @@ impl Batch {
 
     /// Joins batches with the same number of tokens.
     fn together<'a>(batches: impl Iterator<Item = &'a Self> + Clone) -> Self {
+        let ids = batches.clone().flat_map(|batch| &batch.ids);
         Self {
             sentences: batches.clone().map(|batch| batch.sentences).sum(),
-            ids: batches
-                .clone()
-                .flat_map(|batch| &batch.ids)
-                .copied()
-                .collect(),
+            ids: ids.copied().collect(),
             type_ids: batches.flat_map(|batch| &batch.type_ids).copied().collect(),
         }
     }
@@ -490,33 +482,26 @@ pub(super) fn token_output(outputs: &[(&str, Option<usize>)]) -> Result<usize, S
 }
 
 fn list(names: &[&str]) -> String {
-    if names.is_empty() {
-        "none".to_owned()
-    } else {
-        names.join(", ")
+    match names {
+        [] => "none".to_owned(),
+        _ => names.join(", "),
     }
 }
 
 /// The paths of an encoder's two files.
 struct Files {
-    given: PathBuf,
     model: PathBuf,
     tokenizer: PathBuf,
 }
 
 impl Files {
     fn find(given: &Path) -> Result<Self> {
-        let model = if given.is_dir() {
-            let below = given.join(FOLDER).join(MODEL);
-            let beside = given.join(MODEL);
-            if below.exists() && !beside.exists() {
-                below
-            } else {
-                beside
-            }
-        } else {
-            given.to_owned()
-        };
+        let mut model = given.to_owned();
+        if given.is_dir() {
+            let (beside, below) = (given.join(MODEL), given.join(FOLDER).join(MODEL));
+            let is_below = below.exists() && !beside.exists();
+            model = if is_below { below } else { beside };
+        }
         let mut tokenizer = model.with_file_name(TOKENIZER);
         if let Some(above) = folders(&model).1.map(|above| above.join(TOKENIZER))
             && above.exists()
@@ -524,23 +509,18 @@ impl Files {
         {
             tokenizer = above;
         }
-        let files = Self {
-            tokenizer,
-            given: given.to_owned(),
-            model,
-        };
-        for file in [&files.model, &files.tokenizer] {
+        for file in [&model, &tokenizer] {
             if !file.exists() {
                 return Err(Error::encoder(format!(
                     "no sentence encoder at `{}`: the file `{}` does not exist; give a \
                      folder with model.onnx or onnx/model.onnx, or a .onnx file, and \
                      tokenizer.json beside the model or one folder up",
-                    files.given.display(),
+                    given.display(),
                     file.display()
                 )));
             }
         }
-        Ok(files)
+        Ok(Self { model, tokenizer })
     }
 
     /// Reads the files of sentence-transformers beside the model or one folder up, or two up from
@@ -561,14 +541,11 @@ impl Files {
     /// it was stored.
     fn name(&self) -> String {
         // Canonical, because "." has no name.
-        let model = self
-            .model
-            .canonicalize()
-            .unwrap_or_else(|_| self.model.clone());
+        let model = self.model.canonicalize();
+        let model = model.unwrap_or_else(|_| self.model.clone());
         let part = |path: Option<&Path>| {
-            path.and_then(Path::file_name)
-                .map(|name| name.to_string_lossy().into_owned())
-                .unwrap_or_default()
+            let name = path.and_then(Path::file_name).unwrap_or_default();
+            name.to_string_lossy().into_owned()
         };
         let (folder, file) = (part(model.parent()), part(Some(&model)));
         let above = part(model.parent().and_then(Path::parent));
@@ -656,11 +633,7 @@ pub(crate) fn encode(tokenizer: &Tokenizer, text: &str) -> Option<Encoding> {
 fn largest_token(tokenizer: &Tokenizer) -> u32 {
     let special = encode(tokenizer, "");
     let special = special.iter().flat_map(|encoding| encoding.get_ids());
-    tokenizer
-        .get_vocab(true)
-        .values()
-        .chain(special)
-        .copied()
-        .max()
-        .unwrap_or(0)
+    let vocabulary = tokenizer.get_vocab(true);
+    let largest = vocabulary.values().chain(special).max();
+    largest.copied().unwrap_or(0)
 }

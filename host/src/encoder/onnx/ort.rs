@@ -11,7 +11,7 @@ use ::ort::session::builder::GraphOptimizationLevel;
 use ::ort::value::{Outlet, Tensor, TensorElementType, ValueType};
 
 use super::{Batch, Engine, HiddenStates, check_axes, token_output, wants_token_types};
-use crate::encoder::RUNTIME_OLDEST_MINOR;
+use crate::encoder::{RUNTIME_OLDEST_MINOR, RUNTIME_VARIABLE};
 use crate::error::{Error, Result};
 
 const _: () = assert!(RUNTIME_OLDEST_MINOR == ort::MINOR_VERSION);
@@ -56,11 +56,9 @@ impl OrtEngine {
                 check_axes(&sizes.collect::<Vec<_>>())?;
             }
         }
-        let outputs: Vec<_> = session
-            .outputs()
-            .iter()
-            .map(|output| (output.name(), float_rank(output.dtype())))
-            .collect();
+        let outputs = session.outputs().iter();
+        let outputs = outputs.map(|output| (output.name(), float_rank(output.dtype())));
+        let outputs: Vec<_> = outputs.collect();
         let output = outputs[token_output(&outputs)?].0.to_owned();
         Ok(Self {
             environment,
@@ -81,29 +79,20 @@ impl OrtEngine {
     }
 
     fn borrow_session(&self) -> Result<Borrowed<'_>, String> {
-        let mut sessions = self.sessions();
-        loop {
-            if let Some(session) = sessions.idle.pop() {
-                return Ok(Borrowed {
-                    engine: self,
-                    session: Some(session),
-                });
-            }
-            if sessions.made < MAX_SESSIONS {
-                sessions.made += 1;
-                drop(sessions);
-                let mut borrowed = Borrowed {
-                    engine: self,
-                    session: None,
-                };
-                borrowed.session = Some(new_session(&self.environment, &self.model)?);
-                return Ok(borrowed);
-            }
-            sessions = self
-                .returned
-                .wait(sessions)
-                .unwrap_or_else(PoisonError::into_inner);
+        let is_full =
+            |sessions: &mut Sessions| sessions.idle.is_empty() && sessions.made == MAX_SESSIONS;
+        let sessions = self.returned.wait_while(self.sessions(), is_full);
+        let mut sessions = sessions.unwrap_or_else(PoisonError::into_inner);
+        let mut borrowed = Borrowed {
+            engine: self,
+            session: sessions.idle.pop(),
+        };
+        if borrowed.session.is_none() {
+            sessions.made += 1;
+            drop(sessions);
+            borrowed.session = Some(new_session(&self.environment, &self.model)?);
         }
+        Ok(borrowed)
     }
 }
 
@@ -155,18 +144,15 @@ impl Engine for OrtEngine {
 /// in parallel.
 fn new_session(environment: &Environment, model: &[u8]) -> Result<Session, String> {
     // The builder's errors hold the builder, which is not `Send`.
-    let text = |error: ort::Error<_>| error.to_string();
-    Session::builder(environment)
-        .map_err(|error| error.to_string())?
+    let builder = Session::builder(environment).map_err(|error| error.to_string())?;
+    let builder = builder
         .with_optimization_level(GraphOptimizationLevel::All)
-        .map_err(text)?
-        .with_intra_threads(1)
-        .map_err(text)?
+        .and_then(|builder| builder.with_intra_threads(1))
         // Errors are returned; the library would print them as well.
-        .with_log_level(LogLevel::Fatal)
-        .map_err(text)?
-        .commit_from_memory(model)
-        .map_err(|error| error.to_string())
+        .and_then(|builder| builder.with_log_level(LogLevel::Fatal));
+    let mut builder = builder.map_err(|error| error.to_string())?;
+    let session = builder.commit_from_memory(model);
+    session.map_err(|error| error.to_string())
 }
 
 fn float_rank(kind: &ValueType) -> Option<usize> {
@@ -188,15 +174,14 @@ fn environment(library: &Path) -> Result<Environment> {
              {problem}; wanted is the shared library of ONNX Runtime 1.{} or newer; \
              without that and the variable the built-in engine is used",
             library.display(),
-            crate::encoder::RUNTIME_VARIABLE,
-            crate::encoder::RUNTIME_OLDEST_MINOR
+            RUNTIME_VARIABLE,
+            RUNTIME_OLDEST_MINOR
         ))
     };
     // Loading a pipe would block, and a bare name would be searched in folders that differ by
     // system and program.
-    let path = library
-        .canonicalize()
-        .map_err(|error| unusable(error.to_string()))?;
+    let path = library.canonicalize();
+    let path = path.map_err(|error| unusable(error.to_string()))?;
     if !path.is_file() {
         return Err(unusable("it is not a file".to_owned()));
     }

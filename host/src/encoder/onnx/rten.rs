@@ -41,10 +41,8 @@ impl RtenEngine {
                 _ => error.to_string(),
             })?;
         let name = |id: &NodeId| {
-            model
-                .node_info(*id)
-                .and_then(|info| info.name())
-                .unwrap_or_default()
+            let info = model.node_info(*id);
+            info.and_then(|info| info.name()).unwrap_or_default()
         };
         let inputs: Vec<_> = model.input_ids().iter().map(name).collect();
         let token_types = wants_token_types(&inputs)?;
@@ -56,11 +54,9 @@ impl RtenEngine {
             };
             check_axes(&shape.iter().flatten().map(size).collect::<Vec<_>>())?;
         }
-        let outputs: Vec<_> = model
-            .output_ids()
-            .iter()
-            .map(|id| (name(id), float_rank(&model, *id)))
-            .collect();
+        let outputs = model.output_ids().iter();
+        let outputs = outputs.map(|id| (name(id), float_rank(&model, *id)));
+        let outputs: Vec<_> = outputs.collect();
         let output = model.output_ids()[token_output(&outputs)?];
         let input = |name| model.node_id(name).map_err(|error| error.to_string());
         Ok(Self {
@@ -80,17 +76,13 @@ impl RtenEngine {
 
     /// Runs the model on `pool`.
     fn run_on(&self, pool: &Arc<ThreadPool>, batch: &Batch) -> Result<HiddenStates, String> {
-        let numbers = |values: &[u32]| -> Result<Vec<i32>, String> {
-            values
-                .iter()
-                .map(|&value| {
-                    i32::try_from(value)
-                        .map_err(|_| format!("the token number {value} is too large"))
-                })
-                .collect()
+        let number = |value: &u32| {
+            let number = i32::try_from(*value);
+            number.map_err(|_| format!("the token number {value} is too large"))
         };
-        let ids = numbers(&batch.ids)?;
-        let type_ids = numbers(&batch.type_ids)?;
+        let ids: Vec<i32> = batch.ids.iter().map(number).collect::<Result<_, _>>()?;
+        let type_ids = batch.type_ids.iter().map(number);
+        let type_ids: Vec<i32> = type_ids.collect::<Result<_, _>>()?;
         let mask = vec![1; batch.ids.len()];
         let shape = batch.shape();
         let tensor = |values| ValueView::from_shape(shape, values).expect("one value a token");
@@ -102,13 +94,11 @@ impl RtenEngine {
             inputs.push((node, tensor(&type_ids).into()));
         }
         let options = RunOptions::default().with_thread_pool(Some(Arc::clone(pool)));
-        let [output] = self
-            .model
-            .run_n(inputs, [self.output], Some(options))
-            .map_err(|error| match error.kind() {
-                RunErrorKind::OperatorError => format!("{error}; {TRY_OTHER}"),
-                _ => error.to_string(),
-            })?;
+        let output = self.model.run_n(inputs, [self.output], Some(options));
+        let [output] = output.map_err(|error| match error.kind() {
+            RunErrorKind::OperatorError => format!("{error}; {TRY_OTHER}"),
+            _ => error.to_string(),
+        })?;
         let (shape, values) = output.into_shape_vec::<f32, 3>().map_err(|error| {
             format!("its output is not a tensor with one vector a token: {error}")
         })?;
