@@ -65,20 +65,11 @@ struct Description<'a> {
     encoder: String,
     encoder_digest: String,
     documents: Cow<'a, [Candidate]>,
-    /// Left out if true, as in older files.
-    #[serde(default = "yes", skip_serializing_if = "is_true")]
-    nothing_known: bool,
+    /// `None` for true, as in older files.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    nothing_known: Option<bool>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     calibration: Option<CalibrationDescription<'a>>,
-}
-
-fn yes() -> bool {
-    true
-}
-
-#[allow(clippy::trivially_copy_pass_by_ref)] // The signature that serde calls.
-fn is_true(value: &bool) -> bool {
-    *value
 }
 
 /// The part of a calibration that is not in tensors.
@@ -106,38 +97,29 @@ impl Candidates {
     /// [`ErrorKind::Release`] if the release was made under
     /// another pack, its index is out of range, or it is by projective geometry and names a point.
     pub fn decode(&self, release: &Release) -> Result<Option<(&Candidate, &[f32])>> {
+        let refused = |problem| Err(Error::new(ErrorKind::Release, problem));
         if release.pack_id() != self.pack_id() {
-            return Err(Error::new(
-                ErrorKind::Release,
-                format!(
-                    "the release was made under pack {}, these are the candidates of pack {}",
-                    hex::encode(release.pack_id()),
-                    hex::encode(self.pack_id())
-                ),
+            return refused(format!(
+                "the release was made under pack {}, these are the candidates of pack {}",
+                hex::encode(release.pack_id()),
+                hex::encode(self.pack_id())
             ));
         }
         if release.order().is_some() {
-            return Err(Error::new(
-                ErrorKind::Release,
-                "the release names a point that many candidates prefer, and no \
-                 candidate; count many such releases instead",
-            ));
+            let problem = "the release names a point that many candidates prefer, and no candidate; \
+                           count many such releases instead";
+            return refused(problem.to_owned());
         }
-        let index = match release.outcome(self.entries.len() as u32) {
-            Some(Outcome::NothingKnown) => return Ok(None),
-            _ => release.number() as usize,
-        };
-        match (
-            self.entries.get(index),
-            self.embeddings.chunks_exact(self.dimension).nth(index),
-        ) {
+        let m = self.entries.len();
+        if let Some(Outcome::NothingKnown) = release.outcome(m as u32) {
+            return Ok(None);
+        }
+        let index = release.number() as usize;
+        let mut embeddings = self.embeddings.chunks_exact(self.dimension);
+        match (self.entries.get(index), embeddings.nth(index)) {
             (Some(candidate), Some(embedding)) => Ok(Some((candidate, embedding))),
-            _ => Err(Error::new(
-                ErrorKind::Release,
-                format!(
-                    "the release names candidate {index}, but there are {}; is it damaged?",
-                    self.entries.len()
-                ),
+            _ => refused(format!(
+                "the release names candidate {index}, but there are {m}; is it damaged?"
             )),
         }
     }
@@ -183,62 +165,47 @@ impl Candidates {
 
     /// Returns the bytes that [`write`](Self::write) writes.
     pub fn to_bytes(&self) -> Vec<u8> {
+        let calibration = self.calibration.as_ref();
+        let by_source = calibration.and_then(|own| own.by_source.as_ref());
         let description = Description {
             pack: hex::encode(self.pack_digest),
             encoder: self.encoder.name.clone(),
             encoder_digest: hex::encode(self.encoder.digest),
             documents: Cow::Borrowed(&self.entries),
-            nothing_known: self.has_nothing_known,
-            calibration: self.calibration.as_ref().map(|own| CalibrationDescription {
+            nothing_known: (!self.has_nothing_known).then_some(false),
+            calibration: calibration.map(|own| CalibrationDescription {
                 labels: Cow::Borrowed(&own.labels),
                 mechanism: own.mechanism as u8,
                 steps: own.steps,
-                sources: own
-                    .by_source
-                    .as_ref()
-                    .map(|own| Cow::Borrowed(&own.names[..])),
+                sources: by_source.map(|own| Cow::Borrowed(&own.names[..])),
             }),
         };
-        let bytes: Vec<u8> = self
-            .embeddings
-            .iter()
-            .flat_map(|x| x.to_le_bytes())
-            .collect();
-        let mut tensors = vec![Tensor {
-            name: EMBEDDINGS,
-            dtype: Dtype::F32,
-            shape: vec![self.entries.len(), self.dimension],
-            bytes: &bytes,
-        }];
-        let numbers =
-            |numbers: &[u32]| -> Vec<u8> { numbers.iter().flat_map(|x| x.to_le_bytes()).collect() };
-        let calibration = self.calibration.as_ref();
-        let by_source = calibration.and_then(|own| own.by_source.as_ref());
+        let embeddings = self.embeddings.iter().flat_map(|x| x.to_le_bytes());
+        let shape = vec![self.entries.len(), self.dimension];
+        let mut arrays = vec![(EMBEDDINGS, Dtype::F32, shape, embeddings.collect())];
+        let numbers = |numbers: &[u32]| numbers.iter().flat_map(|x| x.to_le_bytes()).collect();
         let texts = [
             calibration.map(|own| (own, [LABELS, BEST, LEVELS])),
             by_source.map(|own| (&own.texts, [SOURCE_LABELS, SOURCE_BEST, SOURCE_LEVELS])),
         ];
-        let mut arrays = Vec::new();
         for (own, [labels, best, levels]) in texts.into_iter().flatten() {
             let t = own.len();
-            let of_levels = Cow::Borrowed(&own.levels[..]);
-            arrays.push((labels, Dtype::U32, vec![t], numbers(&own.of_texts).into()));
-            arrays.push((best, Dtype::U32, vec![t], numbers(&own.best).into()));
+            let of_levels = own.levels.clone();
+            arrays.push((labels, Dtype::U32, vec![t], numbers(&own.of_texts)));
+            arrays.push((best, Dtype::U32, vec![t], numbers(&own.best)));
             arrays.push((levels, Dtype::U8, vec![t, own.candidates], of_levels));
         }
         if let Some(own) = by_source {
-            let of_texts = numbers(&own.of_texts).into();
+            let of_texts = numbers(&own.of_texts);
             arrays.push((SOURCES, Dtype::U32, vec![own.texts.len()], of_texts));
         }
-        for (name, dtype, shape, bytes) in &arrays {
-            tensors.push(Tensor {
-                name,
-                dtype: *dtype,
-                shape: shape.clone(),
-                bytes,
-            });
-        }
-        tensor_bytes(&tensors, &description)
+        let tensors = arrays.iter().map(|(name, dtype, shape, bytes)| Tensor {
+            name,
+            dtype: *dtype,
+            shape: shape.clone(),
+            bytes,
+        });
+        tensor_bytes(&tensors.collect::<Vec<_>>(), &description)
     }
 
     /// Reads the file.
@@ -275,36 +242,27 @@ impl Candidates {
                 .map_err(|_| "a digest in it is not 64 hexadecimal digits")?;
             Ok(digest)
         };
-        let tensor = tensors
-            .tensor(EMBEDDINGS)
-            .map_err(|error| error.to_string())?;
+        let tensor = tensors.tensor(EMBEDDINGS);
+        let tensor = tensor.map_err(|error| error.to_string())?;
         let &[m, dimension] = tensor.shape() else {
-            return Err(format!(
-                "tensor \"{EMBEDDINGS}\" has {} axes, not 2",
-                tensor.shape().len()
-            ));
+            let axes = tensor.shape().len();
+            return Err(format!("tensor \"{EMBEDDINGS}\" has {axes} axes, not 2"));
         };
         if tensor.dtype() != Dtype::F32 || dimension == 0 {
-            return Err(format!(
-                "tensor \"{EMBEDDINGS}\" is not f32 [m, d] with d ≥ 1"
-            ));
+            let wanted = "f32 [m, d] with d ≥ 1";
+            return Err(format!("tensor \"{EMBEDDINGS}\" is not {wanted}"));
         }
         let entries = description.documents.into_owned();
         if entries.len() != m {
-            return Err(format!(
-                "it lists {} documents for {m} embeddings",
-                entries.len()
-            ));
+            let documents = entries.len();
+            return Err(format!("it lists {documents} documents for {m} embeddings"));
         }
-        let calibration = match description.calibration {
-            Some(own) => Some(calibration(&tensors, own, m)?),
-            None => None,
-        };
-        let embeddings = tensor
-            .data()
-            .chunks_exact(4)
-            .map(|x| f32::from_le_bytes([x[0], x[1], x[2], x[3]]))
-            .collect();
+        let calibration = description
+            .calibration
+            .map(|own| calibration(&tensors, own, m));
+        let calibration = calibration.transpose()?;
+        let embeddings = tensor.data().as_chunks().0.iter();
+        let embeddings = embeddings.map(|x| f32::from_le_bytes(*x)).collect();
         Ok(Self {
             pack_digest: digest(&description.pack)?,
             encoder: EncoderIdentity {
@@ -314,7 +272,7 @@ impl Candidates {
             dimension,
             embeddings,
             entries,
-            has_nothing_known: description.nothing_known,
+            has_nothing_known: description.nothing_known.unwrap_or(true),
             calibration,
         })
     }

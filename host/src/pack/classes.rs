@@ -46,8 +46,17 @@ struct Classes {
 impl Classes {
     /// The label of a class, or the name of a cluster.
     fn name(&self, class: usize) -> String {
-        let label = self.names.as_ref().map(|names| names[class].clone());
+        let label = self.label(class);
         label.unwrap_or_else(|| format!("cluster-{class}"))
+    }
+
+    fn label(&self, class: usize) -> Option<String> {
+        self.names.as_ref().map(|names| names[class].clone())
+    }
+
+    fn names(&self) -> Vec<String> {
+        let all = 0..self.centres.len();
+        all.map(|class| self.name(class)).collect()
     }
 }
 
@@ -136,12 +145,13 @@ pub(super) fn of(
                 offsets.push(rows.len() / dimension);
             })?;
             let vectors = DocumentVectors::new(dimension, rows, offsets);
+            let of_documents = classes.of_documents.iter().map(|class| *class as usize);
             let targets = Targets {
-                of_documents: classes.of_documents.iter().map(|c| *c as usize).collect(),
+                of_documents: of_documents.collect(),
                 classes: n,
             };
-            let names: Vec<String> = (0..n).map(|class| classes.name(class)).collect();
-            (Some(train(&vectors, &targets, &names)?), Some(vectors))
+            let heads = train(&vectors, &targets, &classes.names())?;
+            (Some(heads), Some(vectors))
         }
     };
     let mut sections = won.unwrap_or_else(|| {
@@ -154,7 +164,11 @@ pub(super) fn of(
             features: None,
         }
     });
-    let entries = entries(&classes, excerpts);
+    let entry = |(class, (_, excerpt)): (usize, (f32, String))| Candidate {
+        id: classes.name(class),
+        label: classes.label(class),
+        excerpt,
+    };
     let recognition = chosen.as_ref().and_then(Chosen::recognition);
     if !keeps_nothing_known(fit, recognition) {
         leave_nothing_known_out(&mut sections, chosen.as_mut());
@@ -165,7 +179,7 @@ pub(super) fn of(
         calibration = chosen.calibration;
     }
     if let Some(calibration) = &mut calibration {
-        calibration.labels = entries.iter().map(|entry| entry.id.clone()).collect();
+        calibration.labels = classes.names();
         if let Some(own) = &mut calibration.by_source {
             own.texts.labels.clone_from(&calibration.labels);
         }
@@ -179,7 +193,7 @@ pub(super) fn of(
     contents.features = sections.features;
     let passed = passed.expect("fitting goes through the corpus");
     Ok(Selected {
-        entries,
+        entries: excerpts.into_iter().enumerate().map(entry).collect(),
         embeddings: classes.centres.concat(),
         are: match classes.names {
             Some(_) => "labels",
@@ -207,21 +221,18 @@ fn contest(
     let public = public(corpus, classes, lexicon, seed)?;
     check_number(public.classes)?;
     let chosen = public.choose(&contest)?;
-    let won = match chosen.inputs {
-        Inputs::Vectors => None,
-        // The heads must be those that were requested and judged.
-        _ => match public.fit(chosen.inputs, &|_| true, contest.size)? {
-            None => {
-                return Err(Error::input(
-                    "no feature can be in the pack: ⟨size⟩ leaves no room, or no word, pair \
-                     or run of letters is in two sentences; give a larger ⟨size⟩, more \
-                     documents, or ⟨heads vectors⟩",
-                ));
-            }
-            won => won,
-        },
-    };
-    Ok((won, Some(chosen)))
+    if chosen.inputs == Inputs::Vectors {
+        return Ok((None, Some(chosen)));
+    }
+    // The heads must be those that were requested and judged.
+    let won = public.fit(chosen.inputs, &|_| true, contest.size)?;
+    let won = won.ok_or_else(|| {
+        Error::input(
+            "no feature can be in the pack: ⟨size⟩ leaves no room, or no word, pair or run of \
+             letters is in two sentences; give a larger ⟨size⟩, more documents, or ⟨heads vectors⟩",
+        )
+    })?;
+    Ok((Some(won), Some(chosen)))
 }
 
 /// Returns the requested classes.
@@ -252,7 +263,7 @@ fn public(
     let mut texts = Vec::new();
     let mut classes_of_documents = Vec::new();
     let (mut ids, mut ids_of_documents) = (HashMap::new(), Vec::new());
-    let (mut sources, mut sources_of_documents) = (BTreeMap::new(), Vec::new());
+    let (mut sources, mut sources_of_documents) = (HashMap::new(), Vec::new());
     let mut index = 0;
     corpus.pass(|document, own, vectors| {
         if own.is_empty() {
@@ -276,27 +287,15 @@ fn public(
         Ok(())
     })?;
     let encoder = corpus.encoding().encoder();
-    let labels: Vec<String> = (0..classes.centres.len())
-        .map(|class| classes.name(class))
-        .collect();
-    let sources = if sources.is_empty() {
-        None
-    } else {
-        let mut names: Vec<(usize, String)> = sources
-            .into_iter()
-            .map(|(name, number)| (number, name))
-            .collect();
-        names.sort_unstable();
-        let names = names.into_iter().map(|(_, name)| name).collect();
-        Some(Sources::named(
-            names,
-            sources_of_documents,
-            &classes_of_documents,
-            &labels,
-        )?)
-    };
+    let labels = classes.names();
+    let mut names = vec![String::new(); sources.len()];
+    for (name, number) in sources {
+        names[number] = name;
+    }
+    let is_named = !sources_of_documents.is_empty();
+    let named = || Sources::named(names, sources_of_documents, &classes_of_documents, &labels);
     Ok(Public {
-        sources,
+        sources: is_named.then(named).transpose()?,
         sentences,
         texts,
         vectors: DocumentVectors::new(encoder.dimension(), rows, offsets),
@@ -310,16 +309,6 @@ fn public(
         encoder: encoder.identity().clone(),
         lexicon: lexicon.cloned(),
     })
-}
-
-/// Makes the candidates of the classes, each with its excerpt.
-fn entries(classes: &Classes, excerpts: Vec<(f32, String)>) -> Vec<Candidate> {
-    let entry = |(class, (_, excerpt)): (usize, (f32, String))| Candidate {
-        id: classes.name(class),
-        label: classes.names.as_ref().map(|names| names[class].clone()),
-        excerpt,
-    };
-    excerpts.into_iter().enumerate().map(entry).collect()
 }
 
 /// Calls `each` with the mean, the number of sentences and the label of every document with
@@ -353,7 +342,7 @@ fn means(
 /// Documents without sentences are ignored.
 fn are_labelled(corpus: &Encoded<'_>) -> Result<bool> {
     let mut labels = HashSet::<String>::new();
-    let (mut documents, mut without, mut line) = (0, 0, 0);
+    let (mut documents, mut without, mut line) = (0, 0, None);
     for document in corpus.documents()? {
         let document = document?;
         let known = document
@@ -366,9 +355,7 @@ fn are_labelled(corpus: &Encoded<'_>) -> Result<bool> {
         documents += 1;
         match document.label {
             None => {
-                if without == 0 {
-                    line = document.line;
-                }
+                line.get_or_insert(document.line);
                 without += 1;
             }
             Some(_) if known => {}
@@ -384,14 +371,14 @@ fn are_labelled(corpus: &Encoded<'_>) -> Result<bool> {
             }
         }
     }
-    match labels.len() {
-        0 => Ok(false),
-        _ if without > 0 => Err(Error::input(format!(
+    match (labels.len(), line) {
+        (0, _) => Ok(false),
+        (_, Some(line)) => Err(Error::input(format!(
             "{without} of {documents} documents have no label, the first on line \
              {line}; give all of them one, leave them out with ⟨unlabelled skip⟩, or \
              take clusters for candidates with ⟨clusters N⟩"
         ))),
-        1 => Err(Error::input(format!(
+        (1, _) => Err(Error::input(format!(
             "all {documents} documents have the same label, so there is nothing to \
              choose from; give documents with other labels, or take clusters for \
              candidates with ⟨clusters N⟩"
@@ -414,14 +401,11 @@ fn by_labels(corpus: &mut Encoded<'_>) -> Result<Classes> {
             labelled = false;
             return Ok(());
         };
-        let number = match numbers.get(label) {
-            Some(number) => *number,
-            None => {
-                numbers.insert(label.to_owned(), own.len() as u32);
-                own.push(Mean::new(dimension));
-                own.len() as u32 - 1
-            }
-        };
+        let next = own.len() as u32;
+        let number = *numbers.entry(label.to_owned()).or_insert(next);
+        if number == next {
+            own.push(Mean::new(dimension));
+        }
         own[number as usize].add(mean);
         all.add(mean);
         of_documents.push(number);
@@ -439,14 +423,12 @@ fn by_labels(corpus: &mut Encoded<'_>) -> Result<Classes> {
     for class in &mut of_documents {
         *class = place[*class as usize];
     }
+    let centres = numbers.values().map(|old| own[*old as usize].value());
     Ok(Classes {
         of_documents,
         sentences,
         centre: all.value(),
-        centres: numbers
-            .values()
-            .map(|old| own[*old as usize].value())
-            .collect(),
+        centres: centres.collect(),
         names: Some(numbers.into_keys().collect()),
     })
 }
@@ -488,9 +470,7 @@ fn by_clusters(
     for (index, class) in drawn.iter().zip(&clustered.classes_of_points) {
         of_documents[*index] = *class as u32;
     }
-    let mut own: Vec<Mean> = (0..clustered.classes())
-        .map(|_| Mean::new(dimension))
-        .collect();
+    let mut own = vec![Mean::new(dimension); clustered.classes()];
     let mut documents = of_documents.iter_mut();
     means(corpus, |mean, _, _| {
         let class = documents.next().expect("the corpus is the same");
@@ -512,20 +492,15 @@ fn by_clusters(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::corpus::CorpusDocument;
     use crate::demo;
     use crate::encoder::LexiconEncoder;
     use crate::files::resume::Encoding;
-
-    fn demo_corpus() -> Vec<CorpusDocument> {
-        demo::corpus(1)
-    }
 
     /// A document outside the sample goes to the cluster of similar documents.
     #[test]
     fn a_sample_is_enough_for_clusters() {
         let encoder = LexiconEncoder::embedded();
-        let documents = demo_corpus();
+        let documents = demo::corpus(1);
         let open = || Ok(documents.iter().cloned().map(Ok));
         let mut corpus = Encoded::new("demo", Encoding::new(&encoder), open);
         let all = by_clusters(&mut corpus, Some(12), 1, SAMPLE).unwrap();

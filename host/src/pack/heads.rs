@@ -86,9 +86,8 @@ pub fn fit(documents: &DocumentVectors, targets: &[usize], classes: usize) -> Re
     );
     let dimension = documents.dimension();
     check_finite("sentence", documents.rows(), dimension)?;
-    let sentences: Vec<u32> = (0..documents.len())
-        .map(|document| documents.range(document).len() as u32)
-        .collect();
+    let sentences = (0..documents.len()).map(|document| documents.range(document).len() as u32);
+    let sentences: Vec<u32> = sentences.collect();
     let known = Known {
         centre: mean(&means(documents), dimension),
         class: |document| targets[document],
@@ -360,9 +359,8 @@ pub fn cosine(centres: &[f32], centre: &[f32], dimension: usize, slope: f32) -> 
 
 /// The thresholds of ⌊8·clip(z, 0, 1)⌋, each exact in 32 bits.
 fn thresholds() -> Vec<f32> {
-    (1..=SCORE_STEPS)
-        .map(|step| step as f32 / SCORE_STEPS as f32)
-        .collect()
+    let steps = SCORE_STEPS as f32;
+    (1..=SCORE_STEPS).map(|step| step as f32 / steps).collect()
 }
 
 /// Returns the indices of the documents that have sentences.
@@ -498,10 +496,8 @@ mod tests {
                 assert!((f64::from(heads.bias[class]) - bias).abs() < 1e-5);
                 let found = &heads.weights[class * DIMENSION..][..DIMENSION];
                 for (found, expected) in found.iter().zip(weights) {
-                    assert!(
-                        (f64::from(*found) - expected).abs() < 1e-5,
-                        "{found} {expected}"
-                    );
+                    let error = f64::from(*found) - expected;
+                    assert!(error.abs() < 1e-5, "{found} {expected}");
                 }
             }
         }
@@ -562,10 +558,8 @@ mod tests {
         let full: Vec<usize> = with_sentences(&documents).collect();
         let own: Vec<usize> = full.iter().map(|i| targets[*i]).collect();
         let without = documents.subset(&full);
-        assert_eq!(
-            fit(&documents, &targets, 3).unwrap(),
-            fit(&without, &own, 3).unwrap()
-        );
+        let fitted = fit(&documents, &targets, 3).unwrap();
+        assert_eq!(fitted, fit(&without, &own, 3).unwrap());
         let clusters = clusters_as_targets(&documents, Some(4), 1).unwrap();
         let fewer = clusters_as_targets(&without, Some(4), 1).unwrap();
         assert_eq!((clusters.classes, fewer.classes), (4, 4));
@@ -594,10 +588,8 @@ mod tests {
         }
         for value in [0.0, 0.1, f32::MAX] {
             let equal = DocumentVectors::new(3, vec![value; 21], vec![0, 1, 4, 7]);
-            assert!(
-                message(&equal, &[0, 1, 0], 2).contains("are equal"),
-                "{value}"
-            );
+            let message = message(&equal, &[0, 1, 0], 2);
+            assert!(message.contains("are equal"), "{value}");
         }
     }
 

@@ -138,8 +138,8 @@ impl Tally {
 
     /// The sum of the probabilities of a right release by whole text among `outcomes`.
     fn right(&self, epsilon: Epsilon, outcomes: usize) -> f64 {
-        let [best, other] =
-            [true, false].map(|is_best| chance(epsilon_f64(epsilon), outcomes, is_best));
+        let epsilon = epsilon_f64(epsilon);
+        let [best, other] = [true, false].map(|is_best| chance(epsilon, outcomes, is_best));
         self.best as f64 * best + (self.documents - self.best) as f64 * other
     }
 }
@@ -184,14 +184,11 @@ impl Judge {
         let mut right = 0;
         let rows = rows.chunks_exact(pack.dimension());
         for (length, (sentence, row)) in (1..).zip(sentences.iter().zip(rows)) {
-            document
-                .push_encoded(sentence.as_bytes(), row)
-                .map_err(Error::from)?;
+            let pushed = document.push_encoded(sentence.as_bytes(), row);
+            pushed.map_err(Error::from)?;
             if self.judges_sentences {
                 let mut alone = document::empty(pack)?;
-                alone
-                    .push_encoded(sentence.as_bytes(), row)
-                    .map_err(Error::from)?;
+                document::fill(&mut alone, &[sentence], row)?;
                 let best = hazmat::best(&alone).map_err(Error::from)?;
                 right += u32::from(best == class);
             }
@@ -241,8 +238,8 @@ impl Judge {
         let tally = &mut self.tallies[column];
         for (sum, epsilon) in tally.one_sentence.iter_mut().zip(EPSILONS.map(valid)) {
             let all = all_lines_epsilon(epsilon, places).0 as f64 / f64::from(MICRO);
-            *sum +=
-                kept * chance(all, outcomes, true) + (1.0 - kept) * chance(all, outcomes, false);
+            let [best, other] = [true, false].map(|is_best| chance(all, outcomes, is_best));
+            *sum += kept * best + (1.0 - kept) * other;
         }
     }
 
@@ -255,11 +252,8 @@ impl Judge {
             let measured = measured && self.columns[column].places().is_some();
             measured.then(|| tally.one_sentence[row] / tally.documents as f64)
         };
-        let row = |row| {
-            (0..self.columns.len())
-                .map(|column| share(row, column))
-                .collect()
-        };
+        let columns = 0..self.columns.len();
+        let row = |row| columns.clone().map(|column| share(row, column)).collect();
         (0..EPSILONS.len()).map(row).collect()
     }
 
@@ -299,10 +293,8 @@ impl Judge {
     /// Returns the table.
     pub fn quality(&self) -> QualityData {
         let by = |unit: usize| {
-            (0..EPSILONS.len()).flat_map(move |row| {
-                let tallies = self.tallies.iter();
-                tallies.map(move |tally| tally.accuracy(row).map(|both| both[unit]))
-            })
+            let of = move |tally: &Tally, row| tally.accuracy(row).map(|both| both[unit]);
+            ALL.flat_map(move |row| self.tallies.iter().map(move |tally| of(tally, row)))
         };
         QualityData {
             epsilons: EPSILONS.into_iter().map(valid).collect(),
@@ -345,7 +337,8 @@ mod tests {
 
     use super::*;
     use crate::demo;
-    use crate::encoder::{Encoder, LexiconEncoder};
+    use crate::encoder::{LexiconEncoder, encode_all};
+    use crate::progress::Progress;
     use crate::release::document::OsEntropy;
 
     // Chance: false alarm 10⁻¹¹, miss none. The tolerance is seven standard errors.
@@ -357,19 +350,11 @@ mod tests {
         let pack = Pack::parse(&built.pack).unwrap();
         let encoder = LexiconEncoder::new(&pack).unwrap();
         let sentences = ["My dentist moved the appointment.", "The match was long."];
-        let mut rows = vec![0.0; sentences.len() * pack.dimension()];
-        for (sentence, row) in sentences
-            .iter()
-            .zip(rows.chunks_exact_mut(pack.dimension()))
-        {
-            encoder.encode(sentence, row).unwrap();
-        }
-        let class = {
-            let mut document = document::empty(&pack).unwrap();
-            let row = &rows[..pack.dimension()];
-            document.push_encoded(sentences[0].as_bytes(), row).unwrap();
-            hazmat::best(&document).unwrap()
-        };
+        let rows = encode_all(&encoder, &sentences, &Progress::hidden()).unwrap();
+        let mut document = document::empty(&pack).unwrap();
+        let row = &rows[..pack.dimension()];
+        document::fill(&mut document, &sentences[..1], row).unwrap();
+        let class = hazmat::best(&document).unwrap();
         let mut judge = Judge::with_drawn_sentence(&[Column::Between(2, 3)]);
         for _ in 0..FEWEST {
             judge.add(&pack, class, &sentences, &rows).unwrap();

@@ -4,6 +4,7 @@
 //! `undertone` is a JSON object with `encoder_digest`, the SHA-256 of the encoder in hexadecimal,
 //! and for heads `names`, the labels of the candidates in order.
 
+use std::borrow::Cow;
 use std::fs;
 use std::path::Path;
 
@@ -35,12 +36,11 @@ impl Recoder {
         let Some((last, hidden)) = self.layers.split_last() else {
             return documents.clone();
         };
-        let hidden = hidden
-            .iter()
-            .fold(None, |rows: Option<DocumentVectors>, layer| {
-                Some(layer.apply(rows.as_ref().unwrap_or(documents)).rectified())
-            });
-        last.apply(hidden.as_ref().unwrap_or(documents))
+        let mut rows = Cow::Borrowed(documents);
+        for layer in hidden {
+            rows = Cow::Owned(layer.apply(&rows).rectified());
+        }
+        last.apply(&rows)
     }
 }
 
@@ -143,24 +143,23 @@ fn read<T>(
     described(&bytes)
         .and_then(|(tensors, description)| parse(&tensors, description))
         .map_err(|problem| {
-            Error::input(format!(
-                "`{}` is not a file of {wanted}: {problem}",
-                path.display()
-            ))
+            let path = path.display();
+            Error::input(format!("`{path}` is not a file of {wanted}: {problem}"))
         })
 }
 
-fn bytes(numbers: &[f32]) -> Vec<u8> {
-    numbers.iter().flat_map(|x| x.to_le_bytes()).collect()
-}
-
+/// Writes tensors, given by their names, shapes and numbers.
 fn write(
     path: &Path,
-    tensors: &[(String, Vec<usize>, Vec<u8>)],
+    tensors: &[(String, Vec<usize>, &[f32])],
     encoder: &EncoderIdentity,
     names: &[String],
 ) -> Result<()> {
-    let tensors = tensors.iter().map(|(name, shape, bytes)| Tensor {
+    let bytes =
+        |(.., numbers): &(_, _, &[f32])| numbers.iter().flat_map(|x| x.to_le_bytes()).collect();
+    let bytes: Vec<Vec<u8>> = tensors.iter().map(bytes).collect();
+    let tensors = tensors.iter().zip(&bytes);
+    let tensors = tensors.map(|((name, shape, _), bytes)| Tensor {
         name,
         dtype: Dtype::F32,
         shape: shape.clone(),
@@ -170,11 +169,8 @@ fn write(
         encoder_digest: hex::encode(encoder.digest),
         names: names.to_vec(),
     };
-    write_tensors(
-        AtomicFile::create(path)?,
-        &tensors.collect::<Vec<_>>(),
-        &description,
-    )
+    let file = AtomicFile::create(path)?;
+    write_tensors(file, &tensors.collect::<Vec<_>>(), &description)
 }
 
 impl ScoreHeads {
@@ -185,15 +181,17 @@ impl ScoreHeads {
     /// [`ErrorKind::Io`](crate::error::ErrorKind::Io) or
     /// [`ErrorKind::Argument`](crate::error::ErrorKind::Argument).
     pub fn write(&self, path: &Path, names: &[String], encoder: &EncoderIdentity) -> Result<()> {
-        let (candidates, dimension) = (self.bias.len(), self.centre.len());
-        let tensor = |name: &str, shape: &[usize], numbers: &[f32]| {
-            (name.to_owned(), shape.to_vec(), bytes(numbers))
-        };
+        let shape = vec![self.bias.len(), self.centre.len()];
+        let vector = |numbers: &Vec<f32>| vec![numbers.len()];
         let tensors = [
-            tensor("centre", &[dimension], &self.centre),
-            tensor("weights", &[candidates, dimension], &self.weights),
-            tensor("bias", &[candidates], &self.bias),
-            tensor("thresholds", &[self.thresholds.len()], &self.thresholds),
+            ("centre".to_owned(), vector(&self.centre), &self.centre[..]),
+            ("weights".to_owned(), shape, &self.weights),
+            ("bias".to_owned(), vector(&self.bias), &self.bias),
+            (
+                "thresholds".to_owned(),
+                vector(&self.thresholds),
+                &self.thresholds,
+            ),
         ];
         write(path, &tensors, encoder, names)
     }
@@ -211,11 +209,8 @@ impl ScoreHeads {
         dimension: usize,
     ) -> Result<Self> {
         read(path, "score heads", |tensors, description| {
-            let Layer {
-                inputs,
-                weights,
-                bias,
-            } = layer(tensors, "weights", "bias")?;
+            let layer = layer(tensors, "weights", "bias")?;
+            let (inputs, bias) = (layer.inputs, layer.bias);
             let ([length], centre) = f32s(tensors, "centre")?;
             let ([_], thresholds) = f32s(tensors, "thresholds")?;
             description.check(encoder, dimension, inputs)?;
@@ -243,7 +238,7 @@ impl ScoreHeads {
             }
             Ok(Self {
                 centre,
-                weights,
+                weights: layer.weights,
                 bias,
                 thresholds,
             })
@@ -260,18 +255,16 @@ impl Recoder {
     /// [`ErrorKind::Io`](crate::error::ErrorKind::Io) or
     /// [`ErrorKind::Argument`](crate::error::ErrorKind::Argument).
     pub fn write(&self, path: &Path, encoder: &EncoderIdentity) -> Result<()> {
-        let tensors = self.layers.iter().enumerate().flat_map(|(number, layer)| {
-            let (outputs, place) = (layer.bias.len(), 2 * number);
-            let weights = bytes(&layer.weights);
-            [
-                (
-                    format!("{place}.weight"),
-                    vec![outputs, layer.inputs],
-                    weights,
-                ),
-                (format!("{place}.bias"), vec![outputs], bytes(&layer.bias)),
-            ]
-        });
+        let tensors = (0..)
+            .step_by(2)
+            .zip(&self.layers)
+            .flat_map(|(place, layer)| {
+                let (outputs, weight) = (layer.bias.len(), format!("{place}.weight"));
+                [
+                    (weight, vec![outputs, layer.inputs], &layer.weights[..]),
+                    (format!("{place}.bias"), vec![outputs], &layer.bias),
+                ]
+            });
         write(path, &tensors.collect::<Vec<_>>(), encoder, &[])
     }
 
@@ -328,6 +321,11 @@ mod tests {
         names.map(str::to_owned).to_vec()
     }
 
+    fn refused<T>(read: Result<T>, part: &str) {
+        let error = read.err().unwrap().to_string();
+        assert!(error.contains(part), "{error}");
+    }
+
     #[test]
     fn heads_come_back_for_the_same_candidates_and_encoder_only() {
         let folder = tempfile::tempdir().unwrap();
@@ -338,41 +336,22 @@ mod tests {
             ScoreHeads::read(&path, known, &encoder(digest), dimension)
         };
         assert_eq!(read(&known, 1, 2).unwrap(), heads());
-        for (result, part) in [
-            (
-                read(&names(["a", "b", "d"]), 1, 2),
-                "candidate \"d\", it has \"c\"",
-            ),
-            (read(&known[..2], 1, 2), "the corpus has 2 candidates"),
-            (read(&known, 2, 2), "another encoder"),
-            (
-                read(&known, 1, 3),
-                "reads 2 coordinates, the encoder gives 3",
-            ),
-        ] {
-            let error = result.unwrap_err().to_string();
-            assert!(error.contains(part), "{error}");
-        }
-        for (spoilt, part) in [
-            (
-                ScoreHeads {
-                    thresholds: vec![0.75, 0.25],
-                    ..heads()
-                },
-                "do not ascend",
-            ),
-            (
-                ScoreHeads {
-                    bias: vec![0.1, f32::NAN, 0.3],
-                    ..heads()
-                },
-                "not finite",
-            ),
-        ] {
-            spoilt.write(&path, &known, &encoder(1)).unwrap();
-            let error = read(&known, 1, 2).unwrap_err().to_string();
-            assert!(error.contains(part), "{error}");
-        }
+        let others = names(["a", "b", "d"]);
+        refused(read(&others, 1, 2), "candidate \"d\", it has \"c\"");
+        refused(read(&known[..2], 1, 2), "the corpus has 2 candidates");
+        refused(read(&known, 2, 2), "another encoder");
+        refused(
+            read(&known, 1, 3),
+            "reads 2 coordinates, the encoder gives 3",
+        );
+        let mut spoilt = heads();
+        spoilt.thresholds.reverse();
+        spoilt.write(&path, &known, &encoder(1)).unwrap();
+        refused(read(&known, 1, 2), "do not ascend");
+        let mut spoilt = heads();
+        spoilt.bias[1] = f32::NAN;
+        spoilt.write(&path, &known, &encoder(1)).unwrap();
+        refused(read(&known, 1, 2), "not finite");
     }
 
     #[test]
@@ -394,18 +373,8 @@ mod tests {
             layers: vec![layer(2, 3), layer(4, 1)],
         };
         unfit.write(&path, &encoder(1)).unwrap();
-        assert!(
-            read()
-                .unwrap_err()
-                .to_string()
-                .contains("reads 4 numbers of 3")
-        );
+        refused(read(), "reads 4 numbers of 3");
         fs::write(&path, "no tensors").unwrap();
-        assert!(
-            read()
-                .unwrap_err()
-                .to_string()
-                .contains("is not a file of a recoder")
-        );
+        refused(read(), "is not a file of a recoder");
     }
 }

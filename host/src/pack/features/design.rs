@@ -7,6 +7,8 @@ use std::ops::Range;
 
 use undertone_core::features::{FeatureKinds, each_feature};
 
+use super::Chosen;
+
 /// The weight of a sentence of a document that has several; the document weighs 1. On held-out
 /// folds of training texts, 0 is worse for reviews of many sentences, and 0.3 for those of a few.
 const SENTENCE: f32 = 0.1;
@@ -50,9 +52,8 @@ impl Sample {
                 row.sort_unstable();
                 for equal in row.chunk_by(|a, b| a == b) {
                     let next = columns.len() as u32;
-                    sample
-                        .features
-                        .push(*columns.entry(equal[0]).or_insert(next));
+                    let column = *columns.entry(equal[0]).or_insert(next);
+                    sample.features.push(column);
                     sample.counts.push(equal.len().min(u8::MAX.into()) as u8);
                 }
                 row.clear();
@@ -97,10 +98,8 @@ impl Sample {
         self.features.shrink_to_fit();
         self.counts.truncate(place);
         self.counts.shrink_to_fit();
-        self.hashes = kept
-            .iter()
-            .map(|column| self.hashes[*column as usize])
-            .collect();
+        let hashes = kept.iter().map(|column| self.hashes[*column as usize]);
+        self.hashes = hashes.collect();
     }
 
     /// The hash of a feature.
@@ -254,17 +253,15 @@ pub(super) struct Design {
 }
 
 impl Design {
-    /// `scales` has the scale of each of the features, which are ascending.
     pub(super) fn new(
         sample: &Sample,
+        chosen: &Chosen,
         documents: &[usize],
-        features: &[u32],
-        scales: &[f32],
         directions: &Directions,
         examples: Examples,
     ) -> Self {
         let mut design = Self {
-            scales: scales.iter().map(|scale| scale * scale).collect(),
+            scales: chosen.scales.iter().map(|scale| scale * scale).collect(),
             dimension: directions.dimension,
             sentences: Vec::new(),
             features: Vec::new(),
@@ -273,10 +270,10 @@ impl Design {
             directions: Vec::new(),
         };
         let mut columns = vec![None; sample.hashes.len()];
-        for (column, feature) in (0..).zip(features) {
+        for (column, feature) in (0..).zip(&chosen.features) {
             columns[*feature as usize] = Some(column);
         }
-        let mut sums = vec![0f32; features.len()];
+        let mut sums = vec![0f32; chosen.features.len()];
         for &document in documents {
             let all = sample.sentences_of(document);
             if all.is_empty() {
@@ -287,8 +284,8 @@ impl Design {
                 design.push_sentence(sample.sentence(sentence), &columns);
             }
             let mut push = |sentences: Range<usize>, importance| {
-                let coordinates =
-                    sentences.start * directions.dimension..sentences.end * directions.dimension;
+                let [from, to] =
+                    [sentences.start, sentences.end].map(|own| own * directions.dimension);
                 let first = start + sentences.start - all.start;
                 let example = Example {
                     sentences: first..first + sentences.len(),
@@ -297,7 +294,7 @@ impl Design {
                     importance,
                     class,
                 };
-                design.push_example(example, &directions.rows[coordinates], &mut sums);
+                design.push_example(example, &directions.rows[from..to], &mut sums);
             };
             push(all.clone(), 1.0);
             if examples == Examples::All && all.len() > 1 {
@@ -360,9 +357,8 @@ impl Design {
     fn occurrences(&self, sentence: &Sentence) -> impl Iterator<Item = (usize, f32)> {
         let columns = self.features[sentence.features.clone()].iter();
         let counts = self.counts[sentence.features.clone()].iter();
-        columns
-            .zip(counts)
-            .map(|(column, count)| (*column as usize, f32::from(*count)))
+        let occurrences = columns.zip(counts);
+        occurrences.map(|(column, count)| (*column as usize, f32::from(*count)))
     }
 
     /// ‖x‖² of an example.
@@ -381,10 +377,7 @@ impl Design {
 
     /// The mean Euclidean length of the rows, without the column for the bias.
     pub(super) fn mean_length(&self) -> f32 {
-        let lengths = self
-            .examples
-            .iter()
-            .map(|example| f64::from(example.length));
+        let lengths = self.examples.iter().map(|own| f64::from(own.length));
         let total: f64 = lengths.sum();
         ((total / self.examples.len().max(1) as f64) as f32).max(f32::MIN_POSITIVE)
     }
@@ -401,11 +394,8 @@ impl Design {
             let best = values.enumerate().max_by(|(_, a), (_, b)| a.total_cmp(b));
             best.is_some_and(|(class, _)| class as u32 == example.class)
         };
-        let documents = self
-            .examples
-            .iter()
-            .enumerate()
-            .filter(|(_, example)| example.importance == 1.0);
+        let examples = self.examples.iter().enumerate();
+        let documents = examples.filter(|(_, example)| example.importance == 1.0);
         documents.filter(is_right).count()
     }
 

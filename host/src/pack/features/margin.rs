@@ -57,11 +57,8 @@ impl Seen {
             return false;
         }
         // The projected gradient.
-        let gradient = if was_zero {
-            gradient.min(0.0)
-        } else {
-            gradient
-        };
+        let most = if was_zero { 0.0 } else { f64::INFINITY };
+        let gradient = gradient.min(most);
         self.least = self.least.min(gradient);
         self.most = self.most.max(gradient);
         true
@@ -69,14 +66,11 @@ impl Seen {
 
     /// The start of the next pass.
     fn next(&self) -> Self {
-        Self {
-            bound: if self.most > 0.0 {
-                self.most
-            } else {
-                f64::INFINITY
-            },
-            ..Self::NOTHING
+        let mut next = Self::NOTHING;
+        if self.most > 0.0 {
+            next.bound = self.most;
         }
+        next
     }
 }
 
@@ -123,10 +117,8 @@ impl<'a> Solver<'a> {
             shuffle(&mut active, &mut rng);
             let is_whole = active.len() == examples;
             active.retain(|&example| self.step(example, cost, &mut seen));
-            if seen
-                .iter()
-                .all(|own| own.most - own.least <= effort.tolerance)
-            {
+            let is_stable = |own: &Seen| own.most - own.least <= effort.tolerance;
+            if seen.iter().all(is_stable) {
                 if is_whole {
                     return;
                 }
@@ -213,39 +205,35 @@ pub(super) fn fit(design: &Design, classes: usize, cost: f64, effort: Effort) ->
 mod tests {
     use super::super::design::{Directions, Examples, Sample};
     use super::*;
-    use crate::pack::features::KINDS;
+    use crate::pack::features::{Chosen, KINDS};
 
     /// Sixty documents of one to three sentences in three classes, which overlap, and one without
     /// sentences.
     fn sample() -> Sample {
         let words = ["apple", "bread", "cheese", "date", "egg", "fig", "grape"];
         let mut rng = PublicRng::new(5);
-        let mut word = |first: usize| {
-            let place = first + rng::below(&mut rng, 5) as usize;
-            words[place]
+        let mut word = |first: usize| words[first + rng::below(&mut rng, 5) as usize];
+        let document = |number: usize| {
+            let class = number % 3;
+            let sentence = |_| format!("{} {} {}", word(class), word(class), word(class));
+            let sentences: Vec<String> = (0..=class).map(sentence).collect();
+            (sentences, class as u32)
         };
-        let mut documents: Vec<(Vec<String>, u32)> = (0..60usize)
-            .map(|document| {
-                let class = document % 3;
-                let sentence = |_| format!("{} {} {}", word(class), word(class), word(class));
-                let sentences = (0..=document % 3).map(sentence).collect();
-                (sentences, class as u32)
-            })
-            .collect();
+        let mut documents: Vec<_> = (0..60).map(document).collect();
         documents.push((Vec::new(), 0));
         let documents = documents.iter();
-        Sample::new(
-            KINDS,
-            documents.map(|(sentences, class)| (sentences.as_slice(), *class)),
-        )
+        let documents = documents.map(|(sentences, class)| (sentences.as_slice(), *class));
+        Sample::new(KINDS, documents)
     }
 
     fn design(sample: &Sample) -> Design {
         let documents: Vec<usize> = (0..=60).collect();
-        let features: Vec<u32> = (0..40).collect();
-        let directions = Directions::default();
-        let all = Examples::All;
-        Design::new(sample, &documents, &features, &[0.3; 40], &directions, all)
+        let chosen = Chosen {
+            features: (0..40).collect(),
+            scales: vec![0.3; 40],
+        };
+        let none = Directions::default();
+        Design::new(sample, &chosen, &documents, &none, Examples::All)
     }
 
     const EXACT: Effort = Effort {

@@ -101,23 +101,12 @@ impl Chosen {
             scales: found.iter().map(|(_, found)| rarity(*found)).collect(),
         };
         let none = Directions::default();
-        let design = chosen.design(sample, documents, &none, Examples::All);
+        let design = Design::new(sample, &chosen, documents, &none, Examples::All);
         let length = design.mean_length();
         for scale in &mut chosen.scales {
             *scale /= length;
         }
         chosen
-    }
-
-    fn design(
-        &self,
-        sample: &Sample,
-        documents: &[usize],
-        directions: &Directions,
-        examples: Examples,
-    ) -> Design {
-        let (features, scales) = (&self.features, &self.scales);
-        Design::new(sample, documents, features, scales, directions, examples)
     }
 
     /// Returns the features with the largest weights, in order.
@@ -156,11 +145,9 @@ fn right_when_held_out(sample: &Sample, folds: &[Vec<usize>], classes: usize) ->
     let of_fold = |(place, fold): (usize, &Vec<usize>)| {
         let others: Vec<usize> = [&folds[..place], &folds[place + 1..]].concat().concat();
         let chosen = Chosen::all(sample, &others);
-        let documents = Examples::Documents;
-        let design = chosen.design(sample, &others, &none, documents);
-        let weights = margin::fit(&design, classes, COST, ROUGH);
-        let held_out = chosen.design(sample, fold, &none, documents);
-        held_out.right(&weights)
+        let design = |own: &[usize]| Design::new(sample, &chosen, own, &none, Examples::Documents);
+        let weights = margin::fit(&design(&others), classes, COST, ROUGH);
+        design(fold).right(&weights)
     };
     folds.iter().enumerate().map(of_fold).sum()
 }
@@ -187,11 +174,12 @@ pub fn fit(
         return None;
     }
     while chosen.features.len() > goal {
-        let design = chosen.design(sample, documents, directions, Examples::Documents);
+        let examples = Examples::Documents;
+        let design = Design::new(sample, &chosen, documents, directions, examples);
         let weights = margin::fit(&design, classes, COST, ROUGH);
         chosen = chosen.best(&weights, goal.max(chosen.features.len() / REMAINING));
     }
-    let design = chosen.design(sample, documents, directions, Examples::All);
+    let design = Design::new(sample, &chosen, documents, directions, Examples::All);
     let weights = margin::fit(&design, classes, COST, FINE);
     let mut heads = SparseHeads::new(sample, &chosen, directions, &weights);
     heads.thin(&chosen, budget);
@@ -201,20 +189,16 @@ pub fn fit(
 /// Estimates the number of features that fit a section of `budget` bytes.
 fn features_within(budget: usize, classes: usize) -> usize {
     let (few, share) = DENSE;
-    let weights = |features: usize| {
-        if classes <= few {
-            features * classes
-        } else {
-            (features as f64 * classes as f64 * share) as usize
-        }
+    let share = if classes <= few { 1.0 } else { share };
+    let fits = |features: usize| {
+        let weights = (features as f64 * classes as f64 * share) as usize;
+        FeaturesData::bytes(features, weights, classes) <= budget
     };
-    let fits =
-        |features: &usize| FeaturesData::bytes(*features, weights(*features), classes) <= budget;
     // The size increases with the number of features.
     let (mut least, mut most) = (0, MAX_FEATURES as usize);
     while least < most {
         let middle = (least + most).div_ceil(2);
-        if fits(&middle) {
+        if fits(middle) {
             least = middle;
         } else {
             most = middle - 1;
@@ -239,12 +223,13 @@ impl SparseHeads {
         weights: &[Vec<f32>],
     ) -> Self {
         let (sparse, dimension) = (chosen.features.len(), directions.dimension);
-        let row = |column: usize| weights.iter().map(|w| w[column]).collect();
+        let row = |(column, feature): (usize, &u32)| {
+            let weights = weights.iter().map(|w| w[column]);
+            (sample.hash(*feature), weights.collect())
+        };
         let coordinates = weights.iter().flat_map(|w| &w[sparse..sparse + dimension]);
         Self {
-            rows: (0..sparse)
-                .map(|column| (sample.hash(chosen.features[column]), row(column)))
-                .collect(),
+            rows: chosen.features.iter().enumerate().map(row).collect(),
             dense: coordinates.map(|w| w * directions.scale).collect(),
             bias: weights.iter().map(|w| w[sparse + dimension]).collect(),
         }
@@ -295,8 +280,10 @@ impl SparseHeads {
         let largest = self.largest();
         let round =
             |(weight, largest): (&f32, &f32)| (weight / largest * f32::from(i8::MAX)).round() as i8;
-        let rows = self.rows.iter();
-        rows.map(|(hash, row)| (*hash, row.iter().zip(&largest).map(round).collect()))
+        let round = |row: &[f32]| row.iter().zip(&largest).map(round).collect();
+        self.rows
+            .iter()
+            .map(|(hash, row)| (*hash, round(row)))
             .collect()
     }
 
@@ -352,10 +339,8 @@ mod tests {
         };
         let row = |feature: usize| {
             let weights = (0..classes).map(|class| weight(feature * classes + class));
-            (
-                (feature as u32).wrapping_mul(2_654_435_761),
-                weights.collect(),
-            )
+            let hash = (feature as u32).wrapping_mul(2_654_435_761);
+            (hash, weights.collect())
         };
         let chosen = Chosen {
             features: (0..features as u32).collect(),
