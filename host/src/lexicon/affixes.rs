@@ -48,8 +48,7 @@ pub(super) fn fitted(
     // The columns of words are given; those of affixes are solved for.
     let (mut given, mut wanted) = (Features::new(known), Features::new(parts.len()));
     for word in &parted {
-        let (words, affixes): (Vec<usize>, Vec<usize>) =
-            word.iter().partition(|index| **index < known);
+        let (words, affixes): (Vec<_>, Vec<_>) = word.iter().partition(|index| **index < known);
         let weight = |index: usize| f32::from(own[index].1) / f32::from(u16::MAX);
         given.row(words.iter().map(|index| (*index as u32, weight(*index))));
         wanted.row(affixes.iter().map(|index| ((index - known) as u32, 1.0)));
@@ -88,16 +87,12 @@ fn chosen(own: &[(String, u16)], others: &[(String, u16)], most: usize) -> Resul
         counts.remove(word);
     }
     let length = |part: &str| part.trim_start_matches(CONTINUATION).chars().count() as u64;
-    let mut parts: Vec<(u64, String)> = counts
-        .into_iter()
-        .filter(|(_, count)| *count >= LEAST)
-        .map(|(part, count)| (count * length(&part), part))
-        .collect();
+    let parts = counts.into_iter().filter(|(_, count)| *count >= LEAST);
+    let parts = parts.map(|(part, count)| (count * length(&part), part));
+    let mut parts: Vec<(u64, String)> = parts.collect();
     for of_each in CANDIDATES {
-        best(
-            &mut parts,
-            (of_each * most).min(MAX_WORDS as usize - own.len()),
-        );
+        let room = MAX_WORDS as usize - own.len();
+        best(&mut parts, (of_each * most).min(room));
         let names: Vec<String> = parts.iter().map(|(_, part)| part.clone()).collect();
         let mut uses = vec![0; parts.len()];
         for index in parted(own, &names, others)?.iter().flatten() {

@@ -14,7 +14,7 @@
 
 use std::collections::HashMap;
 
-use nalgebra::{DMatrix, SymmetricEigen};
+use nalgebra::DMatrix;
 use rayon::prelude::*;
 use undertone_core::lexicon::{MAX_LEXICON_DIMENSION, Matching, Word, words};
 use undertone_core::pack::format::{MAX_PHRASES, MAX_WORDS};
@@ -22,7 +22,7 @@ use undertone_core::pack::format::{MAX_PHRASES, MAX_WORDS};
 use crate::corpus::CorpusDocument;
 use crate::encoder::check_finite;
 use crate::encoder::embeddings::Embeddings;
-use crate::encoder::vectors::{DocumentVectors, mean};
+use crate::encoder::vectors::{DocumentVectors, largest, mean};
 use crate::error::{Error, Result};
 use crate::files::resume::Encoding;
 use crate::pack::heads::add_gram;
@@ -100,10 +100,10 @@ impl WordCounts {
         }
         all.sort_unstable_by(|a, b| b.1.cmp(&a.1).then(a.0.cmp(b.0)));
         all.truncate(n);
-        Ok(all
+        let shares = all
             .into_iter()
-            .map(|(w, c)| (w, c as f64 / self.total as f64))
-            .collect())
+            .map(|(w, c)| (w, c as f64 / self.total as f64));
+        Ok(shares.collect())
     }
 }
 
@@ -144,12 +144,8 @@ pub fn distil(
     let full = encoder.dimension();
     limit("words", size.words, 2, MAX_WORDS as usize)?;
     limit("phrases", size.phrases, 0, MAX_PHRASES as usize)?;
-    limit(
-        "coordinates",
-        size.dimension,
-        1,
-        full.min(MAX_LEXICON_DIMENSION as usize),
-    )?;
+    let most = full.min(MAX_LEXICON_DIMENSION as usize);
+    limit("coordinates", size.dimension, 1, most)?;
     let mut counts = WordCounts::default();
     for document in documents {
         counts.add(document);
@@ -206,12 +202,10 @@ pub(super) fn quantised(
         let quantise = |x: &f32| (x / step).round().clamp(-127.0, 127.0) as i8;
         row.iter().map(quantise).collect()
     };
-    let mut entries: Vec<(usize, _)> = words
-        .iter()
-        .zip(&rows)
-        .map(|((word, weight), row)| ((*word).to_owned(), *weight, quantised(row, step)))
-        .enumerate()
-        .collect();
+    let entries = words.iter().zip(&rows);
+    let entries =
+        entries.map(|((word, weight), row)| ((*word).to_owned(), *weight, quantised(row, step)));
+    let mut entries: Vec<(usize, _)> = entries.enumerate().collect();
     entries.sort_unstable_by(|a, b| a.1.0.cmp(&b.1.0));
     let mut place = vec![0u16; entries.len()];
     for (at, (index, _)) in entries.iter().enumerate() {
@@ -223,9 +217,8 @@ pub(super) fn quantised(
             let row = vector(index);
             // A phrase has its own step: the weight that makes its largest coordinate 127.
             let largest = row.iter().fold(0.0, |most: f32, x| most.max(x.abs())) / (127.0 * step);
-            let weight = (largest * f32::from(u16::MAX))
-                .ceil()
-                .clamp(1.0, f32::from(u16::MAX));
+            let weight = (largest * f32::from(u16::MAX)).ceil();
+            let weight = weight.clamp(1.0, f32::from(u16::MAX));
             let own = step * weight / f32::from(u16::MAX);
             let words = pair.map(|word| place[word as usize]);
             (words, weight as u16, quantised(&row, own))
@@ -250,17 +243,16 @@ fn shared_directions(documents: &DocumentVectors, n: usize) -> DMatrix<f64> {
     let mut gram = DMatrix::<f64>::zeros(d, d);
     // Documents of one sentence have no pairs. If there are no others, the sentence is paired with
     // itself.
-    let sentences = |document: usize| documents.range(document).len();
-    let single = (0..documents.len()).all(|document| sentences(document) < 2);
-    for document in
-        (0..documents.len()).filter(|document| sentences(*document) > usize::from(!single))
-    {
-        let rows: Vec<f64> = documents
+    let sentences = |document: &usize| documents.range(*document).len();
+    let all = 0..documents.len();
+    let single = all.clone().all(|document| sentences(&document) < 2);
+    for document in all.filter(|document| sentences(document) > usize::from(!single)) {
+        let rows = documents
             .document(document)
-            .chunks_exact(d)
-            .flat_map(|row| row.iter().zip(&centre).map(|(x, c)| f64::from(x - c)))
-            .collect();
-        let k = sentences(document) as f64;
+            .iter()
+            .zip(centre.iter().cycle());
+        let rows: Vec<f64> = rows.map(|(x, c)| f64::from(x - c)).collect();
+        let k = sentences(&document) as f64;
         let pairs = if single { 1.0 } else { k * (k - 1.0) };
         let mut sum = vec![0f64; d];
         for row in rows.chunks_exact(d) {
@@ -283,26 +275,11 @@ pub(super) fn principal_directions(rows: &[f32], dimension: usize, n: usize) -> 
     let centre = mean(rows, dimension);
     let mut gram = DMatrix::<f64>::zeros(dimension, dimension);
     for block in rows.chunks(dimension * BLOCK) {
-        let centred = block
-            .chunks_exact(dimension)
-            .flat_map(|row| row.iter().zip(&centre).map(|(x, c)| f64::from(x - c)));
-        let centred: Vec<f64> = centred.collect();
+        let block = block.iter().zip(centre.iter().cycle());
+        let centred: Vec<f64> = block.map(|(x, c)| f64::from(x - c)).collect();
         add_gram(&mut gram, &centred, &centred);
     }
     largest(gram, n)
-}
-
-/// Returns the eigenvectors of the `n` largest eigenvalues.
-fn largest(gram: DMatrix<f64>, n: usize) -> DMatrix<f64> {
-    let d = gram.ncols();
-    let eigen = SymmetricEigen::new(gram);
-    let mut order: Vec<usize> = (0..d).collect();
-    order.sort_unstable_by(|a, b| eigen.eigenvalues[*b].total_cmp(&eigen.eigenvalues[*a]));
-    let columns: Vec<_> = order[..n]
-        .iter()
-        .map(|index| eigen.eigenvectors.column(*index).into_owned())
-        .collect();
-    DMatrix::from_columns(&columns)
 }
 
 /// Moves each sentence's vector towards the mean of its document.
@@ -354,18 +331,18 @@ struct Tokens {
 impl Tokens {
     /// The words in `known` get numbers.
     fn new(sentences: &[&str], known: &[(&str, f64)]) -> Self {
-        let numbers: HashMap<&str, u32> =
-            (0..).zip(known).map(|(i, (word, _))| (*word, i)).collect();
+        let known_words = known.iter().map(|(word, _)| *word);
+        let numbers: HashMap<&str, u32> = known_words.zip(0..).collect();
         let number = |word: Word| numbers.get(word.as_str()).copied();
+        let sentences = sentences.par_iter();
+        let weights = known
+            .iter()
+            .map(|(_, frequency)| f32::from(weight(*frequency)));
         Self {
             sentences: sentences
-                .par_iter()
-                .map(|sentence| words(sentence).map(number).collect())
+                .map(|own| words(own).map(number).collect())
                 .collect(),
-            weights: known
-                .iter()
-                .map(|(_, frequency)| f32::from(weight(*frequency)) / f32::from(u16::MAX))
-                .collect(),
+            weights: weights.map(|weight| weight / f32::from(u16::MAX)).collect(),
         }
     }
 
@@ -394,26 +371,15 @@ impl Tokens {
     /// Returns the coefficients of the word and phrase vectors in each sentence.
     fn features(&self, pairs: &[[u32; 2]]) -> Features {
         let words = self.weights.len();
-        let number: HashMap<[u32; 2], u32> = (words as u32..)
-            .zip(pairs)
-            .map(|(i, pair)| (*pair, i))
-            .collect();
-        let mut features = Features {
-            words,
-            all: words + pairs.len(),
-            entries: Vec::new(),
-            ends: Vec::new(),
-        };
+        let number: HashMap<&[u32; 2], u32> = pairs.iter().zip(words as u32..).collect();
+        let mut features = Features::new(words);
+        features.all += pairs.len();
         for sentence in &self.sentences {
             let known = sentence.iter().flatten().copied();
             let total: f32 = known.clone().map(|word| self.weights[word as usize]).sum();
             let of_words = known.map(|word| (word, self.weights[word as usize] / total));
-            features.entries.extend(of_words);
-            let of_phrases = Self::pairs(sentence).filter_map(|pair| number.get(&pair));
-            features
-                .entries
-                .extend(of_phrases.map(|index| (*index, 1.0 / total)));
-            features.ends.push(features.entries.len());
+            let phrases = Self::pairs(sentence).filter_map(|pair| number.get(&pair));
+            features.row(of_words.chain(phrases.map(|index| (*index, 1.0 / total))));
         }
         features
     }
@@ -512,11 +478,7 @@ pub(super) fn fit(features: &Features, targets: &Stripes, own: &Stripes) -> Stri
     let (along, squared) = at_own.iter().fold((0.0, 0.0), |sum, (along, squared, _)| {
         (sum.0 + along, sum.1 + squared)
     });
-    let length = if squared > 0.0 {
-        (along / squared) as f32
-    } else {
-        0.0
-    };
+    let length = if squared > 0.0 { along / squared } else { 0.0 } as f32;
     at_own
         .into_par_iter()
         .zip(targets)
@@ -587,13 +549,7 @@ fn dots(a: &[[f32; STRIPE]], b: &[[f32; STRIPE]]) -> [f64; STRIPE] {
 
 /// Divides column by column; 0 for a column that is solved.
 fn quotients(a: &[f64; STRIPE], b: &[f64; STRIPE]) -> [f32; STRIPE] {
-    std::array::from_fn(|i| {
-        if b[i] > 0.0 {
-            (a[i] / b[i]) as f32
-        } else {
-            0.0
-        }
-    })
+    std::array::from_fn(|i| if b[i] > 0.0 { a[i] / b[i] } else { 0.0 } as f32)
 }
 
 /// Adds `sign·step·direction` to `to`, column by column.
@@ -620,11 +576,8 @@ fn most_moving(
         let coordinates = fitted.iter().flat_map(|stripe| stripe[column]);
         squares[column] * coordinates.map(|x| x * x).sum::<f32>()
     };
-    let mut order: Vec<(f32, [u32; 2])> = pairs
-        .iter()
-        .enumerate()
-        .map(|(i, pair)| (moves(i), *pair))
-        .collect();
+    let numbered = pairs.iter().enumerate();
+    let mut order: Vec<(f32, [u32; 2])> = numbered.map(|(i, pair)| (moves(i), *pair)).collect();
     order.sort_unstable_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
     order.truncate(most);
     order.into_iter().map(|(_, pair)| pair).collect()

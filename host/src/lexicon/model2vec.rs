@@ -16,7 +16,7 @@
 //! with capitals counts only if its lower-cased form is missing. If the tokenizer strips accents,
 //! accented words are split into pieces.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::path::Path;
 
 use safetensors::SafeTensors;
@@ -70,21 +70,17 @@ impl Model {
         let (path, json) = read("tokenizer.json")?;
         let mut tokenizer = onnx::read_tokenizer(&json).map_err(fail(&path))?;
         tokenizer.with_padding(None);
-        tokenizer
-            .with_truncation(None)
-            .map_err(|error| fail(&path)(error.to_string()))?;
+        let whole = tokenizer.with_truncation(None);
+        whole.map_err(|error| fail(&path)(error.to_string()))?;
         let entries = entries(&tokenizer);
         if entries.is_empty() {
-            return Err(fail(&path)(
-                "it has no token that is a word or a piece of one".into(),
-            ));
+            let problem = "it has no token that is a word or a piece of one";
+            return Err(fail(&path)(problem.into()));
         }
         let (path, bytes) = read("model.safetensors")?;
         let tensors = Tensors::read(&bytes).map_err(fail(&path))?;
-        if let Some((entry, token)) = entries
-            .iter()
-            .find(|(_, token)| tensors.row(*token).is_none())
-        {
+        let lacks_row = |(_, token): &&(String, u32)| tensors.row(*token).is_none();
+        if let Some((entry, token)) = entries.iter().find(lacks_row) {
             return Err(fail(&path)(format!(
                 "no row for \"{entry}\", token {token} of the tokenizer"
             )));
@@ -119,9 +115,7 @@ impl Model {
         let mut entries: Vec<&(String, u32)> = self.entries.iter().collect();
         entries.sort_by_key(|(_, token)| std::cmp::Reverse(count(*token)));
         let weights = self.tensors.weights.as_deref().unwrap_or_default();
-        let largest = weights
-            .iter()
-            .fold(f32::MIN_POSITIVE, |most, w| most.max(*w));
+        let largest = weights.iter().copied().fold(f32::MIN_POSITIVE, f32::max);
         let weight = |token: u32| match weights.get(token as usize) {
             None => u16::MAX,
             Some(weight) => (weight / largest * f32::from(u16::MAX)).round().max(1.0) as u16,
@@ -129,13 +123,13 @@ impl Model {
         let rows = entries
             .iter()
             .filter_map(|(_, token)| self.tensors.row(*token));
+        let weighted = entries
+            .iter()
+            .map(|(entry, token)| (entry.clone(), weight(*token)));
         Pieces {
             name: self.name.clone(),
             vectors: rows.flatten().copied().collect(),
-            entries: entries
-                .iter()
-                .map(|(entry, token)| (entry.clone(), weight(*token)))
-                .collect(),
+            entries: weighted.collect(),
             dimension: self.tensors.dimension,
         }
     }
@@ -183,9 +177,9 @@ impl Continuation {
 
     /// Returns the text of a token, and whether it continues a word.
     fn split(&self, token: &str) -> (String, bool) {
-        let after = |space: char, text: &str| match text.strip_prefix(space) {
-            Some(own) => (own.to_owned(), false),
-            None => (text.to_owned(), true),
+        let after = |space: char, text: &str| {
+            let own = text.strip_prefix(space);
+            (own.unwrap_or(text).to_owned(), own.is_none())
         };
         match self {
             Self::Bytes(decoder) => {
@@ -193,10 +187,10 @@ impl Continuation {
                 after(' ', &text.unwrap_or_default().concat())
             }
             Self::Space => after(SPACE, token),
-            Self::Prefix(prefix) => match token.strip_prefix(prefix.as_str()) {
-                Some(own) => (own.to_owned(), true),
-                None => (token.to_owned(), false),
-            },
+            Self::Prefix(prefix) => {
+                let own = token.strip_prefix(prefix.as_str());
+                (own.unwrap_or(token).to_owned(), own.is_some())
+            }
             Self::Never => (token.to_owned(), false),
         }
     }
@@ -204,41 +198,34 @@ impl Continuation {
 
 /// Returns the entries of a vocabulary with their tokens, in its order.
 fn entries(tokenizer: &Tokenizer) -> Vec<(String, u32)> {
-    let special: HashSet<u32> = tokenizer
-        .get_added_tokens_decoder()
-        .into_iter()
-        .filter(|(_, token)| token.special)
-        .map(|(id, _)| id)
-        .collect();
+    let added = tokenizer.get_added_tokens_decoder();
+    let is_special = |id: &u32| added.get(id).is_some_and(|token| token.special);
     let mut vocabulary: Vec<(String, u32)> = tokenizer.get_vocab(true).into_iter().collect();
-    vocabulary.retain(|(_, id)| !special.contains(id));
+    vocabulary.retain(|(_, id)| !is_special(id));
     vocabulary.sort_unstable_by_key(|(_, id)| *id);
     let continuation = Continuation::of(tokenizer, &vocabulary);
-    let mut entries: Vec<(String, u32, bool)> = Vec::new();
-    let mut places: HashMap<String, usize> = HashMap::new();
-    for (token, id) in &vocabulary {
-        let (text, continues) = continuation.split(token);
+    let mut entries: Vec<(String, u32)> = Vec::new();
+    // The place of each entry, and whether its token is written like it.
+    let mut places: HashMap<String, (usize, bool)> = HashMap::new();
+    for (token, id) in vocabulary {
+        let (text, continues) = continuation.split(&token);
         let Some(entry) = piece(&text, continues) else {
             continue;
         };
         let exact = entry.ends_with(&text);
-        match places.get(entry.as_str()) {
+        let entry = entry.as_str().to_owned();
+        match places.get_mut(&entry) {
             None => {
-                places.insert(entry.as_str().to_owned(), entries.len());
-                entries.push((entry.as_str().to_owned(), *id, exact));
+                places.insert(entry.clone(), (entries.len(), exact));
+                entries.push((entry, id));
             }
-            Some(place) => {
-                let known = &mut entries[*place];
-                if exact && !known.2 {
-                    (known.1, known.2) = (*id, true);
-                }
+            Some((place, known)) if exact && !*known => {
+                (entries[*place].1, *known) = (id, true);
             }
+            Some(_) => {}
         }
     }
     entries
-        .into_iter()
-        .map(|(entry, id, _)| (entry, id))
-        .collect()
 }
 
 impl Tensors {
@@ -254,17 +241,13 @@ impl Tensors {
                 return Err(format!("the embeddings have the shape {other:?}; {wanted}"));
             }
         };
-        let mapping = one(&["mapping"])
-            .map(|tensor| integers(&tensor))
-            .transpose()?;
-        let weights = one(&["weights"])
-            .map(|tensor| numbers(&tensor))
-            .transpose()?;
+        let mapping = one(&["mapping"]).map(|tensor| integers(&tensor));
+        let weights = one(&["weights"]).map(|tensor| numbers(&tensor));
         Ok(Self {
+            mapping: mapping.transpose()?,
+            weights: weights.transpose()?,
             embeddings: numbers(&embeddings)?,
             dimension,
-            mapping,
-            weights,
         })
     }
 
@@ -310,21 +293,16 @@ fn integers(tensor: &TensorView<'_>) -> Result<Vec<usize>, String> {
         Dtype::I32 => elements(data, |x| i32::from_le_bytes(x).into()),
         Dtype::I64 => elements(data, i64::from_le_bytes),
         other => {
-            return Err(format!(
-                "the tensor \"mapping\" is of {other}; wanted is I32 or I64"
-            ));
+            let wanted = "wanted is I32 or I64";
+            return Err(format!("the tensor \"mapping\" is of {other}; {wanted}"));
         }
     };
     let places = integers.into_iter().map(usize::try_from);
-    places
-        .collect::<std::result::Result<_, _>>()
-        .map_err(|_| "the tensor \"mapping\" has a number below 0".to_owned())
+    let places: Result<Vec<usize>, _> = places.collect();
+    places.map_err(|_| "the tensor \"mapping\" has a number below 0".to_owned())
 }
 
 fn elements<const N: usize, T>(data: &[u8], convert: impl Fn([u8; N]) -> T) -> Vec<T> {
-    data.as_chunks()
-        .0
-        .iter()
-        .map(|bytes| convert(*bytes))
-        .collect()
+    let chunks = data.as_chunks().0.iter();
+    chunks.map(|bytes| convert(*bytes)).collect()
 }

@@ -28,7 +28,7 @@ use crate::files::resume::Encoding;
 use crate::lexicon::affixes;
 use crate::lexicon::distil::{Features, fit, principal_directions, projected, quantised, weight};
 use crate::lexicon::word_vectors::Matrix;
-use crate::pack::limit;
+use crate::pack::{exactly, limit};
 use crate::progress::Progress;
 use crate::text::number_beside;
 
@@ -74,10 +74,8 @@ impl WordList {
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
         let fail = |problem| {
-            Error::input(format!(
-                "cannot use the words of `{}`: {problem}",
-                path.display()
-            ))
+            let path = path.display();
+            Error::input(format!("cannot use the words of `{path}`: {problem}"))
         };
         let file = foreign::open_text(path)?;
         let mut reader = Lines::new(BufReader::new(file), LINE_LIMIT);
@@ -131,11 +129,8 @@ impl WordList {
         if words.is_empty() || faults * 2 > rank as usize {
             let mut lines = (1..).zip(&lines);
             let found = lines.find_map(|(number, line)| Some((number, fault(line)?)));
-            return Err(fail(
-                found.map_or("it has no words".to_owned(), |(line, fault)| {
-                    format!("line {line}: {fault}")
-                }),
-            ));
+            let found = found.map(|(line, fault)| format!("line {line}: {fault}"));
+            return Err(fail(found.unwrap_or("it has no words".to_owned())));
         }
         let left_out = lines.iter().filter(|line| !line.trim().is_empty());
         let left_out = left_out.filter(|line| entry(line).is_none()).count();
@@ -153,15 +148,7 @@ impl WordList {
     /// # Errors
     /// [`ErrorKind::Input`](crate::error::ErrorKind::Input) for another number of rows.
     pub fn with_vectors(&self, rows: &Matrix) -> Result<Pieces> {
-        let found = rows.elements.len() / rows.columns;
-        if found != self.lines.len() {
-            return Err(Error::input(format!(
-                "the vectors have {found} rows, but `{}` has {} lines; there must be one \
-                 row a line",
-                self.name,
-                self.lines.len()
-            )));
-        }
+        check_rows(rows, &self.name, self.lines.len())?;
         let row = |word: &ListedWord| &rows.elements[word.line * rows.columns..][..rows.columns];
         let vectors = self.words.iter().flat_map(row).copied().collect();
         Ok(self.pieces(self.name.clone(), vectors, rows.columns))
@@ -172,11 +159,11 @@ impl WordList {
     /// # Errors
     /// [`ErrorKind::Encoder`](crate::error::ErrorKind::Encoder); errors of the encoder.
     pub fn encode(&self, encoding: &mut Encoding<'_>) -> Result<Pieces> {
-        let texts: Vec<&str> = self
+        let texts = self
             .words
             .iter()
-            .map(|word| own_text(&self.lines[word.line]).0)
-            .collect();
+            .map(|word| own_text(&self.lines[word.line]).0);
+        let texts: Vec<&str> = texts.collect();
         let progress = Progress::new("encoding words", texts.len() as u64);
         let vectors = encoding.rows(&texts, &progress)?;
         let encoder = encoding.encoder();
@@ -194,6 +181,18 @@ impl WordList {
             dimension,
         }
     }
+}
+
+/// Refuses a matrix that has not one row for each line of the file `name`.
+fn check_rows(rows: &Matrix, name: &str, lines: usize) -> Result<()> {
+    let found = rows.elements.len() / rows.columns;
+    if found == lines {
+        return Ok(());
+    }
+    Err(Error::input(format!(
+        "the vectors have {found} rows, but `{name}` has {lines} lines; there must be one row a \
+         line"
+    )))
 }
 
 /// Strips the continuation prefix of a listed word, and returns whether it had one.
@@ -219,18 +218,15 @@ fn listed(lines: &[String], counts: &[f64]) -> Vec<ListedWord> {
         let Some(entry) = entry(text) else {
             continue;
         };
-        let frequency = if total > 0.0 { count / total } else { 0.0 };
-        match places.get(&entry) {
-            Some(place) => words[*place].frequency += frequency,
-            None => {
-                places.insert(entry.clone(), words.len());
-                words.push(ListedWord {
-                    line,
-                    entry,
-                    frequency,
-                });
-            }
+        let place = *places.entry(entry.clone()).or_insert(words.len());
+        if place == words.len() {
+            words.push(ListedWord {
+                line,
+                entry,
+                frequency: 0.0,
+            });
         }
+        words[place].frequency += if total > 0.0 { count / total } else { 0.0 };
     }
     words.sort_by(|a, b| b.frequency.total_cmp(&a.frequency));
     words
@@ -326,12 +322,7 @@ impl Pieces {
 
     /// Refuses vectors of a teacher whose length differs from that of the entries.
     fn same_length(&self, found: usize) -> Result<()> {
-        limit(
-            "coordinates of a teacher's vector",
-            found,
-            self.dimension,
-            self.dimension,
-        )
+        exactly("coordinates of a teacher's vector", found, self.dimension)
     }
 }
 
@@ -360,24 +351,15 @@ pub struct Texts<'a> {
 impl Texts<'_> {
     /// Returns the coefficients of the entries' vectors in each text.
     fn features(&self, entries: &[(&str, u16)]) -> Result<Features> {
-        let found = self.vectors.elements.len() / self.vectors.columns;
-        if found != self.documents.len() {
-            return Err(Error::input(format!(
-                "the vectors have {found} rows, but `the corpus` has {} lines; there \
-                 must be one row a line",
-                self.documents.len()
-            )));
-        }
+        check_rows(self.vectors, "the corpus", self.documents.len())?;
         let names = entries.iter().map(|(entry, _)| *entry);
         let texts = self.documents.iter().map(|document| document.text.as_str());
         let mut features = Features::new(entries.len());
         for matched in affixes::matches(names, texts)? {
-            let weight = |index: usize| f32::from(entries[index].1);
-            let total: f32 = matched.iter().map(|index| weight(*index)).sum();
-            let values = matched
-                .iter()
-                .map(|index| (*index as u32, weight(*index) / total));
-            features.row(values);
+            let weight = |index: &usize| f32::from(entries[*index].1);
+            let total: f32 = matched.iter().map(weight).sum();
+            let matched = matched.iter();
+            features.row(matched.map(|index| (*index as u32, weight(index) / total)));
         }
         Ok(features)
     }

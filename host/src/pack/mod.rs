@@ -46,6 +46,8 @@ pub use depth::{Directions, depth_pack};
 pub use held_out::{Contest, Inputs};
 pub use quality::Recognition;
 pub use scores::scores_pack;
+#[cfg(feature = "models")]
+pub(crate) use writer::exactly;
 pub(crate) use writer::limit;
 pub use writer::{
     DepthData, FeaturesData, LayerData, LexiconData, PackContents, ProjectionData, QualityData,

@@ -688,7 +688,7 @@ pub(super) fn features_section(features: &FeaturesData) -> Result<Vec<u8>> {
 }
 
 /// Refuses a number of things other than `wanted`.
-fn exactly(what: &'static str, found: usize, wanted: usize) -> Result<()> {
+pub(crate) fn exactly(what: &'static str, found: usize, wanted: usize) -> Result<()> {
     limit(what, found, wanted, wanted)
 }
 
