@@ -2,49 +2,25 @@
 
 use undertone::corpus::CorpusDocument;
 use undertone::encoder::embeddings::Encoded;
-use undertone::encoder::{Encoder, EncoderIdentity, LexiconEncoder};
-use undertone::error::{ErrorKind, Result};
+use undertone::encoder::{Encoder, LexiconEncoder};
+use undertone::error::ErrorKind;
 use undertone::files::resume::Encoding;
 use undertone::lexicon::distil::{Size, distil};
 use undertone::pack::{self, Options, Selector};
 use undertone_core::pack::Pack;
+use undertone_core::rng::{self, PublicRng};
 
-/// Encodes a text as its letter counts, which lie mostly in a few directions.
-struct Letters(EncoderIdentity);
+use crate::teacher::{Teacher, document};
 
-impl Letters {
-    fn new() -> Self {
-        Self(EncoderIdentity {
-            name: "letters".to_owned(),
-            digest: [7; 32],
-        })
+/// Counts the letters of a sentence. Most counts lie in a few directions.
+fn count_letters(sentence: &str, out: &mut [f32]) {
+    for byte in sentence.bytes().filter(u8::is_ascii_lowercase) {
+        out[usize::from(byte - b'a')] += 1.0;
     }
 }
 
-impl Encoder for Letters {
-    fn identity(&self) -> &EncoderIdentity {
-        &self.0
-    }
-
-    fn dimension(&self) -> usize {
-        26
-    }
-
-    fn encode(&self, sentence: &str, out: &mut [f32]) -> Result<()> {
-        out.fill(0.0);
-        for byte in sentence.bytes().filter(u8::is_ascii_lowercase) {
-            out[usize::from(byte - b'a')] += 1.0;
-        }
-        Ok(())
-    }
-}
-
-fn document(text: &str) -> CorpusDocument {
-    CorpusDocument {
-        id: "1".to_owned(),
-        text: text.to_owned(),
-        ..CorpusDocument::default()
-    }
+fn letters() -> Teacher {
+    Teacher::new("letters", 26, count_letters)
 }
 
 fn corpus() -> [CorpusDocument; 1] {
@@ -63,12 +39,8 @@ fn size(words: usize, phrases: usize, dimension: usize) -> Size {
 
 #[test]
 fn lexicon_keeps_the_most_frequent_words_and_weighs_rare_ones_more() {
-    let bytes = distil(
-        &mut Encoding::new(&Letters::new()),
-        &corpus(),
-        &size(15, 0, 26),
-    )
-    .unwrap();
+    let encoder = letters();
+    let bytes = distil(&mut Encoding::new(&encoder), &corpus(), &size(15, 0, 26)).unwrap();
     let pack = Pack::parse(&bytes).unwrap();
     let lexicon = pack.lexicon().unwrap();
     assert_eq!((lexicon.word_count(), lexicon.dimension()), (15, 26));
@@ -79,43 +51,23 @@ fn lexicon_keeps_the_most_frequent_words_and_weighs_rare_ones_more() {
     // a/(a + 15/58) and a/(a + 3/58) with a = 1/1000, in 1/65535.
     assert_eq!((weight("the"), weight("cat")), (252, 1243));
     assert_eq!(pack.encoder_name(), "lexicon:letters");
-    assert_eq!(
-        pack.encoder_digest(),
-        &LexiconEncoder::new(&pack).unwrap().identity().digest
-    );
+    let encoder = LexiconEncoder::new(&pack).unwrap();
+    assert_eq!(pack.encoder_digest(), &encoder.identity().digest);
 }
-
-/// A teacher whose first coordinate is a judgement of food: "good" and "not good" are opposites,
-/// and "not" alone is neutral.
-struct Taste(EncoderIdentity);
 
 /// Foods, each with a coordinate of its own.
 const FOOD: [&str; 6] = ["soup", "bread", "cake", "tea", "rice", "salad"];
 
-impl Encoder for Taste {
-    fn identity(&self) -> &EncoderIdentity {
-        &self.0
-    }
-
-    fn dimension(&self) -> usize {
-        1 + FOOD.len()
-    }
-
-    fn encode(&self, sentence: &str, out: &mut [f32]) -> Result<()> {
+#[test]
+fn sentences_of_a_lexicon_are_like_those_of_its_encoder() {
+    // The first coordinate is a judgement of food: "good" and "not good" are opposites, and "not"
+    // alone is neutral.
+    let encoder = Teacher::new("taste", 1 + FOOD.len(), |sentence, out| {
         let good = sentence.matches("good").count() as f32;
         out[0] = good - 2.0 * sentence.matches("not good").count() as f32;
         for (out, food) in out[1..].iter_mut().zip(FOOD) {
-            *out = if sentence.contains(food) { 1.0 } else { 0.0 };
+            *out = f32::from(u8::from(sentence.contains(food)));
         }
-        Ok(())
-    }
-}
-
-#[test]
-fn sentences_of_a_lexicon_are_like_those_of_its_encoder() {
-    let encoder = Taste(EncoderIdentity {
-        name: "taste".to_owned(),
-        digest: [1; 32],
     });
     // Each document is about one food, by someone who likes it or not.
     let documents: Vec<CorpusDocument> = (0..240)
@@ -154,78 +106,48 @@ fn sentences_of_a_lexicon_are_like_those_of_its_encoder() {
         let unlike = cosine(liked, vector(&format!("My {other} was good")));
         assert!(unlike < 0.7, "{one}: {unlike}");
     }
-    // A second run gives the same bytes.
-    assert_eq!(
-        distil(&mut Encoding::new(&encoder), &documents, &size(16, 40, 7)).unwrap(),
-        bytes
-    );
+    let again = distil(&mut Encoding::new(&encoder), &documents, &size(16, 40, 7));
+    assert_eq!(again.unwrap(), bytes, "the same every time");
 }
 
 #[test]
 fn impossible_sizes_are_refused() {
-    let encoder = Letters::new();
-    let error = distil(&mut Encoding::new(&encoder), &corpus(), &size(17, 0, 5)).unwrap_err();
-    assert!(
-        error.to_string().contains("only 16 different words"),
-        "{error}"
-    );
-    for (words, phrases, dimension) in [
-        (15, 0, 27),
-        (15, 0, 0),
-        (1, 0, 5),
-        (70_000, 0, 5),
-        (15, 70_000, 5),
-    ] {
-        let error = distil(
-            &mut Encoding::new(&encoder),
-            &corpus(),
-            &size(words, phrases, dimension),
-        )
-        .unwrap_err();
+    let encoder = letters();
+    let refused = |words, phrases, dimension| {
+        let size = size(words, phrases, dimension);
+        distil(&mut Encoding::new(&encoder), &corpus(), &size).unwrap_err()
+    };
+    let error = refused(17, 0, 5).to_string();
+    assert!(error.contains("only 16 different words"), "{error}");
+    for (words, phrases) in [(1, 0), (70_000, 0), (15, 70_000)] {
+        let error = refused(words, phrases, 5);
+        assert_eq!(error.kind(), ErrorKind::Argument, "{error}");
+    }
+    for dimension in [0, 27] {
+        let error = refused(15, 0, dimension);
         assert_eq!(error.kind(), ErrorKind::Argument, "{error}");
     }
 }
 
 #[test]
 fn encoders_that_give_no_numbers_are_refused() {
-    struct Broken(Letters);
-    impl Encoder for Broken {
-        fn identity(&self) -> &EncoderIdentity {
-            self.0.identity()
+    let broken = Teacher::new("broken", 26, |sentence, out| {
+        count_letters(sentence, out);
+        if sentence.contains("dog") {
+            out[3] = f32::NAN;
         }
-        fn dimension(&self) -> usize {
-            26
-        }
-        fn encode(&self, sentence: &str, out: &mut [f32]) -> Result<()> {
-            self.0.encode(sentence, out)?;
-            if sentence.contains("dog") {
-                out[3] = f32::NAN;
-            }
-            Ok(())
-        }
-    }
-    let broken = Broken(Letters::new());
+    });
     let error = distil(&mut Encoding::new(&broken), &corpus(), &size(15, 0, 5)).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Encoder, "{error}");
-    let corpus = || {
-        let text = "The cat sat down. ".repeat(8) + "The dog ran.";
-        [Ok(CorpusDocument {
-            text,
-            ..CorpusDocument::default()
-        })]
-        .into_iter()
-    };
+    let text = "The cat sat down. ".repeat(8) + "The dog ran.";
     let build = |encoder: &dyn Encoder, options: &Options<'_>| {
-        let mut encoded = Encoded::new("test", Encoding::new(encoder), || Ok(corpus()));
+        let open = || Ok([Ok(document(&text))].into_iter());
+        let mut encoded = Encoded::new("test", Encoding::new(encoder), open);
         pack::build(&mut encoded, None, options)
     };
-    let error = build(&broken, &Options::default()).unwrap_err();
-    let message = error.to_string();
-    assert!(
-        message.contains("NaN or infinity for sentence 8"),
-        "{message}"
-    );
-    assert!(build(&Letters::new(), &published()).is_ok());
+    let error = build(&broken, &Options::default()).unwrap_err().to_string();
+    assert!(error.contains("NaN or infinity for sentence 8"), "{error}");
+    assert!(build(&letters(), &published()).is_ok());
 }
 
 /// Options of the published depth mechanism.
@@ -239,37 +161,21 @@ fn published() -> Options<'static> {
 #[test]
 fn codes_split_the_candidates_evenly() {
     // 512 documents of random letters give about two candidates for each code of each direction.
-    let document = |number: u64| {
-        let mut state = number;
-        let text: String = (0..8)
-            .map(|_| {
-                let word: String = (0..20)
-                    .map(|_| {
-                        state = state
-                            .wrapping_mul(6_364_136_223_846_793_005)
-                            .wrapping_add(1_442_695_040_888_963_407);
-                        char::from(b'a' + (state >> 33) as u8 % 26)
-                    })
-                    .collect();
-                format!("A{word}. ")
-            })
-            .collect();
-        Ok(CorpusDocument {
-            id: number.to_string(),
-            text,
-            ..CorpusDocument::default()
-        })
+    let random = |number: u64| {
+        let mut rng = PublicRng::new(number);
+        let mut letter = || char::from(b'a' + rng::below(&mut rng, 26) as u8);
+        let mut word = || (0..20).map(|_| letter()).collect::<String>();
+        let text: String = (0..8).map(|_| format!("A{}. ", word())).collect();
+        Ok(document(&text))
     };
-    let encoder = Letters::new();
-    let open = || Ok((0..512).map(document));
+    let encoder = letters();
+    let open = || Ok((0..512).map(random));
     let mut encoded = Encoded::new("test", Encoding::new(&encoder), open);
     let built = pack::build(&mut encoded, None, &published()).unwrap();
     let pack = Pack::parse(&built.pack).unwrap();
     let section = pack.depth().unwrap();
-    assert_eq!(
-        (section.candidate_count(), section.direction_count()),
-        (512, 50)
-    );
+    assert_eq!(section.candidate_count(), 512);
+    assert_eq!(section.direction_count(), 50);
     let mut histogram = vec![[0u32; 256]; 50];
     let (mut projections, mut codes) = ([0; 50], [0; 50]);
     for embedding in built.candidates.embeddings.chunks_exact(26) {

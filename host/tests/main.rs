@@ -4,3 +4,4 @@
 mod corpus;
 mod distil;
 mod pieces;
+mod teacher;
