@@ -24,9 +24,10 @@ const ENCODED_TOGETHER: usize = 1024;
 /// The sentences of some documents that enter a release, and their vectors.
 // No Debug: the documents may be private.
 pub struct Embeddings<'a> {
-    /// Document by document.
-    sentences: Vec<&'a str>,
-    vectors: DocumentVectors,
+    /// All sentences, document by document.
+    pub sentences: Vec<&'a str>,
+    /// The vectors of the sentences, document by document.
+    pub vectors: DocumentVectors,
 }
 
 impl<'a> Embeddings<'a> {
@@ -54,16 +55,6 @@ impl<'a> Embeddings<'a> {
             sentences,
             vectors: DocumentVectors::new(encoding.encoder().dimension(), rows, offsets),
         })
-    }
-
-    /// All sentences, document by document.
-    pub fn sentences(&self) -> &[&'a str] {
-        &self.sentences
-    }
-
-    /// The vectors of the sentences, document by document.
-    pub fn vectors(&self) -> &DocumentVectors {
-        &self.vectors
     }
 }
 
@@ -318,10 +309,10 @@ mod tests {
             let all = Embeddings::encode(&mut encoding, documents, |_| Progress::hidden());
             let all = all.unwrap();
             assert_eq!(passed.documents, n);
-            assert_eq!(passed.sentences, all.sentences().len());
-            let rows = all.vectors().rows().iter();
+            assert_eq!(passed.sentences, all.sentences.len());
+            let rows = all.vectors.rows().iter();
             let rows: Vec<u8> = rows.flat_map(|x| x.to_le_bytes()).collect();
-            let offsets = all.vectors().offsets().iter();
+            let offsets = all.vectors.offsets().iter();
             let offsets: Vec<u8> = offsets.flat_map(|x| (*x as u64).to_le_bytes()).collect();
             let tensors = [
                 Tensor {

@@ -158,7 +158,7 @@ pub fn distil(
     let sentences = Embeddings::encode(encoding, documents, |sentences| {
         Progress::new("encoding sentences", sentences)
     })?;
-    let vectors = sentences.vectors();
+    let vectors = &sentences.vectors;
     check_finite(encoder, &alone, 0)?;
     check_finite(encoder, vectors.rows(), 0)?;
 
@@ -166,7 +166,7 @@ pub fn distil(
     let targets = projected(&of_documents(vectors), full, &directions);
     let own = projected(&alone, full, &directions);
 
-    let tokens = Tokens::new(sentences.sentences(), &chosen);
+    let tokens = Tokens::new(&sentences.sentences, &chosen);
     let pairs = tokens.frequent_pairs();
     let tried = tokens.features(&pairs);
     let fitted = fit(&tried, &targets, &own);
@@ -247,10 +247,8 @@ fn shared_directions(documents: &DocumentVectors, n: usize) -> DMatrix<f64> {
     let all = 0..documents.len();
     let single = all.clone().all(|document| sentences(&document) < 2);
     for document in all.filter(|document| sentences(document) > usize::from(!single)) {
-        let rows = documents
-            .document(document)
-            .iter()
-            .zip(centre.iter().cycle());
+        let rows = documents.document(document).iter();
+        let rows = rows.zip(centre.iter().cycle());
         let rows: Vec<f64> = rows.map(|(x, c)| f64::from(x - c)).collect();
         let k = sentences(&document) as f64;
         let pairs = if single { 1.0 } else { k * (k - 1.0) };

@@ -296,7 +296,7 @@ fn by_depth(
     let encoded = Embeddings::encode(corpus.encoding(), &documents, |sentences| {
         Progress::new("encoding sentences", sentences)
     })?;
-    let (sentences, vectors) = (encoded.sentences(), encoded.vectors());
+    let (sentences, vectors) = (&encoded.sentences, &encoded.vectors);
     check_finite(corpus.encoding().encoder(), vectors.rows(), 0)?;
     let mut chosen: Vec<usize> = (0..documents.len())
         .filter(|document| vectors.range(*document).len() >= min_sentences)
@@ -390,10 +390,9 @@ fn exponent_of(largest: f32) -> i32 {
 
 /// The index of the row whose direction is closest to that of `target`.
 fn nearest<'a>(rows: impl Iterator<Item = &'a [f32]>, target: &[f32]) -> usize {
-    rows.map(|row| cosine(row, target))
-        .enumerate()
-        .max_by(|(_, a), (_, b)| a.total_cmp(b))
-        .map_or(0, |(index, _)| index)
+    let cosines = rows.map(|row| cosine(row, target)).enumerate();
+    let nearest = cosines.max_by(|(_, a), (_, b)| a.total_cmp(b));
+    nearest.map_or(0, |(index, _)| index)
 }
 
 /// The cosine times the length of `target`; −∞ for a row of zeros.

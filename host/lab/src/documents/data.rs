@@ -427,7 +427,7 @@ impl Source {
     fn embeddings(&self, encoder: &dyn Encoder) -> Result<DocumentVectors> {
         let progress = |sentences| Progress::new("encoding sentences", sentences);
         let mut encoding = Encoding::new(encoder);
-        Ok(Embeddings::encode(&mut encoding, &self.documents, progress)?.into_vectors())
+        Ok(Embeddings::encode(&mut encoding, &self.documents, progress)?.vectors)
     }
 
     /// Reads the vectors from the cache; encodes and stores those that are missing.
