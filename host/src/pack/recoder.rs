@@ -84,6 +84,13 @@ mod tests {
         let identity = EncoderIdentity::default();
         let directions = Directions::Principal(6);
         let bytes = depth_pack(&identity, &documents, Some(&recoder), directions, 1).unwrap();
+        for layers in [0, 1, 6] {
+            let layers = vec![recoder.layers[0].clone(); layers];
+            let problem = format!("{} layers of the recoder; allowed are 2 to 5", layers.len());
+            let wrong = Recoder { layers };
+            let refused = super::recoder_data(&wrong, &documents).err().unwrap();
+            assert_eq!(refused.to_string(), problem);
+        }
         let pack = Pack::parse(&bytes).unwrap();
         let (section, core) = (pack.depth().unwrap(), pack.recoder().unwrap());
 
