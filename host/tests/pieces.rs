@@ -157,8 +157,7 @@ fn words_of_a_list_go_alone_through_the_encoder() {
     assert_eq!(found[0].1, 326);
     // Two directions are enough for distances, up to the scale, which is the same for all.
     let distance = |a: usize, b: usize, of: &dyn Fn(usize) -> Vec<f32>| {
-        let (a, b) = (of(a), of(b));
-        let squares = a.iter().zip(&b).map(|(a, b)| (a - b).powi(2));
+        let squares = of(a).into_iter().zip(of(b)).map(|(a, b)| (a - b).powi(2));
         squares.sum::<f32>().sqrt()
     };
     let kept = |index: usize| found[index].2.clone();

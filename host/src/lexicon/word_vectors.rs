@@ -827,79 +827,43 @@ mod tests {
 
     #[test]
     fn a_wrong_line_is_named() {
-        for (text, part) in [
-            (
-                &b"a 1 2\nb 1"[..],
-                "line 2: 1 coordinates, but line 1 has 2",
-            ),
-            (
-                b"2 2\n 1 2\nb 1",
-                "line 3: 1 coordinates, but line 1 says 2",
-            ),
-            (
-                b"3 300\na 1 2 3\n",
-                "line 2: 3 coordinates, but line 1 says 300",
-            ),
-            (
-                b"3 3 1\na 1 2 3\nb 1 2 3\n",
-                "line 2: 3 coordinates, but line 1 has 2",
-            ),
-            (
-                b"3.0 3.0\na 1 2 3\nb 1 2 3\n",
-                "line 2: 3 coordinates, but line 1 has 1",
-            ),
-            (
-                b"-1 3\na 1 2 3\nb 1 2 3\n",
-                "line 2: 3 coordinates, but line 1 has 1",
-            ),
-            (
-                b"\na 1\nb 1\nc 1 2\nd 1 2\ne 1 2\n",
-                "line 4: 2 coordinates, but line 2 has 1",
-            ),
-            (
-                b"a 1 2\nb 1 0,5",
-                "line 2: coordinate 2 is \"0,5\", not a number",
-            ),
-            (b"a [1 2]\n", "line 1: coordinate 1 is \"[1\""),
-            (
-                b"3 3\ra 1 2 3\rb 1 2 3",
-                "line 1: a carriage return ends no line",
-            ),
-            (b"1 300\na \x9a\x01?\n", "line 2: it is binary"),
-            (
-                b"a 1 2\nb inf 1",
-                "line 2: coordinate 1 is inf; it must be finite",
-            ),
-            (b"a 1 2\nb 1 nan", "line 2: coordinate 2 is nan"),
-            (
-                b"a 1 2\nb 1 4e38",
-                "coordinate 2 is 4e38; it must be finite and at most 3.4",
-            ),
-            (
-                b"3 2\na 1 2\nb 1 2",
-                "2 words, but the first line says 3; is the file cut off",
-            ),
-            (
-                b"1 2\na 1 2\nb 1 2",
-                "2 words, but the first line says 1; that is more words",
-            ),
-            (b"<!DOCTYPE html><html>", "web page"),
-            (b"2 2\na \0\0\x80?\0\0\0\0\n", "line 2: it is binary"),
-            (b"3 513\n", "513 coordinates; allowed are 1 to 512"),
-            (
-                b"word\n",
-                "line 1: no coordinate after the word; part word and coordinates",
-            ),
-            (b"a,1,2\n", "line 1: no coordinate"),
-            (b"1 2\na 1 2 3\n", "3 coordinates, but line 1 says 2"),
-            (b"0 2\n", "no words"),
-            (b"\n\n", "no words"),
-            (b"", "no words"),
-            (&[b'x'; 100_000], "line 1: longer than 65536"),
+        // A text, and a part of its error.
+        for case in [
+            "a 1 2\nb 1 => line 2: 1 coordinates, but line 1 has 2",
+            "2 2\n 1 2\nb 1 => line 3: 1 coordinates, but line 1 says 2",
+            "3 300\na 1 2 3\n => line 2: 3 coordinates, but line 1 says 300",
+            "3 3 1\na 1 2 3\nb 1 2 3\n => line 2: 3 coordinates, but line 1 has 2",
+            "3.0 3.0\na 1 2 3\nb 1 2 3\n => line 2: 3 coordinates, but line 1 has 1",
+            "-1 3\na 1 2 3\nb 1 2 3\n => line 2: 3 coordinates, but line 1 has 1",
+            "\na 1\nb 1\nc 1 2\nd 1 2\ne 1 2\n => line 4: 2 coordinates, but line 2 has 1",
+            "a 1 2\nb 1 0,5 => line 2: coordinate 2 is \"0,5\", not a number",
+            "a [1 2]\n => line 1: coordinate 1 is \"[1\"",
+            "3 3\ra 1 2 3\rb 1 2 3 => line 1: a carriage return ends no line",
+            "a 1 2\nb inf 1 => line 2: coordinate 1 is inf; it must be finite",
+            "a 1 2\nb 1 nan => line 2: coordinate 2 is nan",
+            "a 1 2\nb 1 4e38 => line 2: coordinate 2 is 4e38; it must be finite and at most 3.4",
+            "3 2\na 1 2\nb 1 2 => 2 words, but the first line says 3; is the file cut off",
+            "1 2\na 1 2\nb 1 2 => 2 words, but the first line says 1; that is more words",
+            "<!DOCTYPE html><html> => web page",
+            "3 513\n => 513 coordinates; allowed are 1 to 512",
+            "word\n => line 1: no coordinate after the word; part word and coordinates with spaces",
+            "a,1,2\n => line 1: no coordinate",
+            "1 2\na 1 2 3\n => 3 coordinates, but line 1 says 2",
+            "0 2\n => no words",
+            "\n\n => no words",
+            " => no words",
         ] {
-            let error = read("a.txt", text).unwrap_err();
+            let (text, part) = case.split_once(" => ").unwrap();
+            let error = read("a.txt", text.as_bytes()).unwrap_err();
             assert_names(&error, part);
             assert_names(&error, "a.txt");
+        }
+        for (bytes, part) in [
+            (&b"1 300\na \x9a\x01?\n"[..], "line 2: it is binary"),
+            (b"2 2\na \0\0\x80?\0\0\0\0\n", "line 2: it is binary"),
+            (&[b'x'; 100_000], "line 1: longer than 65536"),
+        ] {
+            assert_names(&read("a.txt", bytes).unwrap_err(), part);
         }
         // Browsers unpack some downloads and keep their names.
         assert_eq!(read("a.txt.gz", b"a 1 2\n").unwrap().words, ["a"]);

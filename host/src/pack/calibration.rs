@@ -190,10 +190,8 @@ impl Calibration {
         let texts = self.len();
         let m = self.candidates;
         let sound = self.best.len() == texts && self.levels.len() == texts * m;
-        let known = self
-            .of_texts
-            .iter()
-            .all(|label| (*label as usize) < self.labels.len());
+        let labels = self.labels.len();
+        let known = self.of_texts.iter().all(|label| (*label as usize) < labels);
         let best = self.best.iter().all(|best| *best as usize <= m);
         if let Some(own) = &self.by_source {
             own.texts.check()?;

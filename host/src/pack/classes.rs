@@ -11,7 +11,7 @@ use undertone_core::rng::{self, PublicRng};
 
 use super::held_out::{Chosen, Inputs, Public, Sections};
 use super::quality::Recognition;
-use super::scores::{reach, scores_data};
+use super::scores::reach;
 use super::sources::Sources;
 use super::{Fit, LexiconData, PackContents, Selected, TargetChoice, cosine};
 use crate::encoder::embeddings::{Encoded, Passed};
@@ -123,21 +123,22 @@ pub(super) fn of(
         passed = Some(own);
         Ok(())
     };
-    let (heads, vectors) = match fit {
-        _ if won.is_some() => {
+    let mut sections = match (won, fit) {
+        (Some(won), _) => {
             pass(&mut |_| ())?;
-            (None, None)
+            won
         }
-        Fit::ClosedForm | Fit::HeldOut(_) => {
+        (None, Fit::ClosedForm | Fit::HeldOut(_)) => {
             let known = Known {
                 centre: classes.centre.clone(),
                 class: |document| classes.of_documents[document] as usize,
                 classes: n,
                 sentences: &classes.sentences,
             };
-            (Some(fit_streamed(&known, &mut pass)?), None)
+            let heads = fit_streamed(&known, &mut pass)?;
+            Sections::new(largest, &heads, None)
         }
-        Fit::InMemory(train) => {
+        (None, Fit::InMemory(train)) => {
             let mut rows = Vec::new();
             let mut offsets = vec![0];
             pass(&mut |own| {
@@ -151,19 +152,10 @@ pub(super) fn of(
                 classes: n,
             };
             let heads = train(&vectors, &targets, &classes.names())?;
-            (Some(heads), Some(vectors))
+            // Trained heads may have another centre.
+            Sections::new(reach(vectors.rows(), &heads.centre), &heads, None)
         }
     };
-    let mut sections = won.unwrap_or_else(|| {
-        let heads = heads.expect("heads were fitted if none had won");
-        // Trained heads may have another centre.
-        let largest = vectors.map_or(largest, |vectors| reach(vectors.rows(), &heads.centre));
-        Sections {
-            dimension,
-            scores: scores_data(largest, &heads),
-            features: None,
-        }
-    });
     let entry = |(class, (_, excerpt)): (usize, (f32, String))| Candidate {
         id: classes.name(class),
         label: classes.label(class),
@@ -345,10 +337,8 @@ fn are_labelled(corpus: &Encoded<'_>) -> Result<bool> {
     let (mut documents, mut without, mut line) = (0, 0, None);
     for document in corpus.documents()? {
         let document = document?;
-        let known = document
-            .label
-            .as_ref()
-            .is_some_and(|label| labels.contains(label));
+        let label = document.label.as_ref();
+        let known = label.is_some_and(|label| labels.contains(label));
         if !known && each_sentence(&document.text).next().is_none() {
             continue;
         }

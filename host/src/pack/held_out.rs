@@ -20,6 +20,7 @@ use super::kmeans::normalised;
 use super::quality::{ALL, Column, Judge, LARGE, Recognition};
 use super::scores::{reach, scores_data, unit_of};
 use super::sources::Sources;
+use super::trained::ScoreHeads;
 use super::writer::{FeaturesData, LexiconData, PackContents, QualityData, ScoresData};
 use crate::encoder::EncoderIdentity;
 use crate::encoder::vectors::{DocumentVectors, mean};
@@ -77,9 +78,10 @@ pub struct Contest<'a> {
 }
 
 /// The inputs of heads.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Inputs {
     /// The vector of a sentence: a ridge regression.
+    #[default]
     Vectors,
     /// The vector and the features of a sentence.
     Both,
@@ -114,6 +116,17 @@ pub(super) struct Sections {
     pub(super) features: Option<FeaturesData>,
 }
 
+impl Sections {
+    /// `reach` is that of all public sentences.
+    pub(super) fn new(reach: f32, heads: &ScoreHeads, features: Option<FeaturesData>) -> Self {
+        Self {
+            dimension: heads.centre.len(),
+            scores: scores_data(reach, heads),
+            features,
+        }
+    }
+}
+
 impl Public {
     /// Fits heads to the documents in `train`. `None` if features do not fit a pack of `size`
     /// bytes.
@@ -131,11 +144,8 @@ impl Public {
             let vectors = self.vectors.subset(&chosen);
             let targets = chosen.iter().map(|d| self.classes_of_documents[*d]);
             let heads = heads::fit(&vectors, &targets.collect::<Vec<_>>(), self.classes)?;
-            return Ok(Some(Sections {
-                dimension: self.vectors.dimension(),
-                scores: scores_data(reach(vectors.rows(), &heads.centre), &heads),
-                features: None,
-            }));
+            let reach = reach(vectors.rows(), &heads.centre);
+            return Ok(Some(Sections::new(reach, &heads, None)));
         }
         let (alone, whole) = (inputs.are_alone(), inputs == Inputs::WholeTexts);
         let sample = self.samples[usize::from(whole)].get_or_init(|| self.hashed(whole));
@@ -148,18 +158,15 @@ impl Public {
         let Some(fitted) = features::fit(sample, &chosen, directions, budget, self.classes) else {
             return Ok(None);
         };
-        let centre: &[f32] = if alone { &[] } else { &self.centre };
-        let heads = fitted.score_heads(centre, whole);
-        let reach = if alone {
-            1.0
+        let (centre, reach) = if alone {
+            (&[][..], 1.0)
         } else {
-            reach(self.vectors.rows(), centre)
+            let centre = &self.centre[..];
+            (centre, reach(self.vectors.rows(), centre))
         };
-        Ok(Some(Sections {
-            dimension: heads.centre.len(),
-            scores: scores_data(reach, &heads),
-            features: Some(fitted.data(unit_of(&heads.weights), alone, whole)),
-        }))
+        let heads = fitted.score_heads(centre, whole);
+        let features = fitted.data(unit_of(&heads.weights), alone, whole);
+        Ok(Some(Sections::new(reach, &heads, Some(features))))
     }
 
     /// The bytes left for features. `None` if the rest of the pack is too large.
@@ -308,11 +315,13 @@ impl Public {
     /// documents to judge, vectors win, because they learn from fewer documents than features.
     pub(super) fn choose(&self, contest: &Contest<'_>) -> Result<Chosen> {
         let Some(folds) = self.folds() else {
-            let inputs = match contest.inputs {
-                [first, ..] if !contest.inputs.contains(&Inputs::Vectors) => *first,
-                _ => Inputs::Vectors,
-            };
-            return Ok(Chosen::unjudged(inputs));
+            let mut unjudged = Chosen::default();
+            if !contest.inputs.contains(&Inputs::Vectors)
+                && let Some(first) = contest.inputs.first()
+            {
+                unjudged.inputs = *first;
+            }
+            return Ok(unjudged);
         };
         let size = folds.first().map_or(1, Vec::len).max(1);
         let judged = JUDGED.div_ceil(size).clamp(1, folds.len().max(1));
@@ -347,7 +356,7 @@ impl Public {
             }
         }
         let Some((inputs, judge, mut calibrating)) = best else {
-            return Ok(Chosen::unjudged(Inputs::Vectors));
+            return Ok(Chosen::default());
         };
         for fold in folds.iter().skip(judged) {
             if calibrating.room.iter().any(|room| *room > 0) {
@@ -411,6 +420,7 @@ impl Public {
 }
 
 /// The winner of a contest.
+#[derive(Default)]
 pub(super) struct Chosen {
     pub(super) inputs: Inputs,
     /// The quality of its releases, if it could be judged.
@@ -421,15 +431,6 @@ pub(super) struct Chosen {
 }
 
 impl Chosen {
-    fn unjudged(inputs: Inputs) -> Self {
-        Self {
-            inputs,
-            quality: None,
-            calibration: None,
-            judge: None,
-        }
-    }
-
     /// The measurement that decides about "nothing known".
     pub(super) fn recognition(&self) -> Option<Recognition> {
         self.judge.as_ref()?.recognition()
@@ -501,27 +502,26 @@ mod tests {
     fn pack_with(source: impl Fn(usize) -> Option<String>) -> Vec<u8> {
         let mut rng = PublicRng::new(1);
         let mut below = |bound: u128| rng::below(&mut rng, bound);
-        let documents: Vec<CorpusDocument> = (0..240)
-            .map(|line| CorpusDocument {
-                id: format!("line-{line}"),
-                label: Some(below(2).to_string()),
-                source: source(line),
-                text: (0..12).map(|_| format!("w{}x ", below(90))).collect(),
-                ..CorpusDocument::default()
-            })
-            .collect();
+        let document = |line| CorpusDocument {
+            id: format!("line-{line}"),
+            label: Some(below(2).to_string()),
+            source: source(line),
+            text: (0..12).map(|_| format!("w{}x ", below(90))).collect(),
+            ..CorpusDocument::default()
+        };
+        let documents: Vec<CorpusDocument> = (0..240).map(document).collect();
         let encoder = LexiconEncoder::embedded();
-        let mut encoded = Encoded::new("texts", Encoding::new(&encoder), || {
-            Ok(documents.clone().into_iter().map(Ok))
-        });
+        let open = || Ok(documents.clone().into_iter().map(Ok));
+        let mut encoded = Encoded::new("texts", Encoding::new(&encoder), open);
+        let contest = Contest {
+            inputs: &[Inputs::Features],
+            size: None,
+            nothing_known: None,
+        };
         let options = Options {
             selector: Selector::Scores {
                 targets: TargetChoice::Labels,
-                fit: Fit::HeldOut(Contest {
-                    inputs: &[Inputs::Features],
-                    size: None,
-                    nothing_known: None,
-                }),
+                fit: Fit::HeldOut(contest),
             },
             seed: 1,
         };

@@ -59,11 +59,9 @@ pub fn orthonormal(n: usize, m: usize, seed: u64) -> Result<Projection> {
 }
 
 /// The principal directions of public vectors.
-pub struct PrincipalDirections {
-    dimension: usize,
-    /// `[n][n]`, by descending variance.
-    rows: Vec<f64>,
-}
+///
+/// As columns, by descending variance.
+pub struct PrincipalDirections(DMatrix<f64>);
 
 impl PrincipalDirections {
     /// Computes the principal directions of `vectors`, `[words][n]` row-major.
@@ -75,11 +73,7 @@ impl PrincipalDirections {
     /// If `vectors` is not a whole number of rows.
     pub fn fit(vectors: &[f32], n: usize) -> Result<Self> {
         check_finite("word vector", vectors, n)?;
-        let (_, columns) = principal(vectors, n, n);
-        Ok(Self {
-            dimension: n,
-            rows: columns.as_slice().to_vec(),
-        })
+        Ok(Self(principal(vectors, n, n).1))
     }
 
     /// Returns the first `m` directions as orthonormal rows, `[m][n]`.
@@ -88,9 +82,9 @@ impl PrincipalDirections {
     /// [`ErrorKind::Argument`](crate::error::ErrorKind::Argument) if `m` is not 1 to `n`, at most
     /// 1024.
     pub fn first(&self, m: usize) -> Result<Projection> {
-        let n = self.dimension;
+        let n = self.0.nrows();
         limit("dimensions of a projection", m, 1, n.min(MAX_DIMENSION))?;
-        quantise(&self.rows[..m * n], n)
+        quantise(&self.0.as_slice()[..m * n], n)
     }
 }
 
@@ -429,6 +423,10 @@ mod tests {
         Ok(pair_certificates(vectors, N, &[projection])?[0])
     }
 
+    fn real(sensitivity: Sensitivity) -> f64 {
+        sensitivity.units() as f64 * 2f64.powi(-32)
+    }
+
     /// Gaussian words; the last one equals the first.
     fn words(n: usize) -> Vec<f32> {
         let mut vectors: Vec<f32> = normal(n * N, 5).map(|x| x as f32).collect();
@@ -450,9 +448,10 @@ mod tests {
 
     #[test]
     fn certificates_are_upper_bounds_and_tight() {
-        let exact: Vec<f32> = words(150)
-            .iter()
-            .map(|x| ((f64::from(*x) * 2f64.powi(20)).round() * 2f64.powi(-20)) as f32)
+        let unit = 2f64.powi(-20);
+        let words = words(150).into_iter();
+        let exact: Vec<f32> = words
+            .map(|x| ((f64::from(x) / unit).round() * unit) as f32)
             .collect();
         for projection in [
             gaussian(N, 5, 1).unwrap(),
@@ -471,16 +470,14 @@ mod tests {
                         // 2^64·Δ².
                         let units = i128::from(found.sensitivity.units());
                         let scaled = (units * units) >> (64 + 2 * projection.exponent);
-                        assert!(
-                            scaled.checked_mul(before).unwrap() + before >= after,
-                            "{a} {b}"
-                        );
+                        let least = scaled.checked_mul(before).unwrap() + before;
+                        assert!(least >= after, "{a} {b}");
                         worst = worst.max((after as f64 / before as f64).sqrt());
                     }
                 }
             }
             worst *= 2f64.powi(projection.exponent);
-            let bound = found.sensitivity.units() as f64 * 2f64.powi(-32);
+            let bound = real(found.sensitivity);
             assert!(bound >= worst && bound < worst + 1e-8, "{bound} {worst}");
             assert!((found.maximum / worst - 1.0).abs() < 1e-12);
             let (a, b) = found.pair;
@@ -511,7 +508,7 @@ mod tests {
         let projection = quantise(&rows, N).unwrap();
         let found = pair_certificate(&vectors, &projection).unwrap();
         assert_eq!(found.pair, (0, 1));
-        let bound = found.sensitivity.units() as f64 * 2f64.powi(-32);
+        let bound = real(found.sensitivity);
         assert!((1.0..1.0 + 1e-6).contains(&bound), "{bound}");
     }
 
@@ -523,9 +520,8 @@ mod tests {
             (orthonormal(N, 7, 2).unwrap(), true),
             (pca(&vectors, N, 3).unwrap(), true),
         ] {
-            let every = projection.sensitivity().unwrap().units() as f64 * 2f64.powi(-32);
-            let own = pair_certificate(&vectors, &projection).unwrap();
-            let own = own.sensitivity.units() as f64 * 2f64.powi(-32);
+            let every = real(projection.sensitivity().unwrap());
+            let own = real(pair_certificate(&vectors, &projection).unwrap().sensitivity);
             let norm = projection.norm();
             assert!(own <= norm + 1e-9 && norm <= every, "{own} {norm} {every}");
             assert_eq!(orthonormal, every < 1.001, "{every}");

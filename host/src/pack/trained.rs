@@ -255,16 +255,14 @@ impl Recoder {
     /// [`ErrorKind::Io`](crate::error::ErrorKind::Io) or
     /// [`ErrorKind::Argument`](crate::error::ErrorKind::Argument).
     pub fn write(&self, path: &Path, encoder: &EncoderIdentity) -> Result<()> {
-        let tensors = (0..)
-            .step_by(2)
-            .zip(&self.layers)
-            .flat_map(|(place, layer)| {
-                let (outputs, weight) = (layer.bias.len(), format!("{place}.weight"));
-                [
-                    (weight, vec![outputs, layer.inputs], &layer.weights[..]),
-                    (format!("{place}.bias"), vec![outputs], &layer.bias),
-                ]
-            });
+        let numbered = (0..).step_by(2).zip(&self.layers);
+        let tensors = numbered.flat_map(|(place, layer)| {
+            let (outputs, weight) = (layer.bias.len(), format!("{place}.weight"));
+            [
+                (weight, vec![outputs, layer.inputs], &layer.weights[..]),
+                (format!("{place}.bias"), vec![outputs], &layer.bias),
+            ]
+        });
         write(path, &tensors.collect::<Vec<_>>(), encoder, &[])
     }
 

@@ -204,6 +204,11 @@ pub struct LexiconData {
     pub phrases: Vec<([u16; 2], u16, Vec<i8>)>,
 }
 
+/// The bytes of the end, the weight and the text of a word.
+fn bytes_of_text((word, ..): &(String, u16, Vec<i8>)) -> usize {
+    size_of::<u32>() + size_of::<u16>() + word.len()
+}
+
 /// The fewest coordinates of a useful lexicon.
 const LEAST_COORDINATES: usize = 48;
 
@@ -232,11 +237,7 @@ impl LexiconData {
     pub fn within(mut self, bytes: usize) -> Self {
         let coordinates = self.words.first().map_or(0, |(_, _, vector)| vector.len());
         let phrases = self.phrases.len() * (3 * size_of::<u16>() + coordinates);
-        // The end, the weight and the text of each word.
-        let text = |(word, _, _): &(String, u16, Vec<i8>)| {
-            size_of::<u32>() + size_of::<u16>() + word.len()
-        };
-        let texts: usize = self.words.iter().map(text).sum();
+        let texts: usize = self.words.iter().map(bytes_of_text).sum();
         let words = self.words.len().max(1);
         if texts + words * coordinates + phrases <= bytes {
             return self;
@@ -252,7 +253,7 @@ impl LexiconData {
         let mut taken = 0;
         let mut kept = vec![false; order.len()];
         for index in order {
-            taken += text(&self.words[index]) + coordinates;
+            taken += bytes_of_text(&self.words[index]) + coordinates;
             kept[index] = taken <= bytes;
         }
         let mut kept = kept.into_iter();
@@ -277,34 +278,27 @@ impl LexiconData {
     #[doc(hidden)]
     pub fn least_size(&self) -> usize {
         let first = self.words.iter().min_by_key(|(_, weight, _)| *weight);
-        let least = first.map_or(0, |(word, _, vector)| {
-            let text = size_of::<u32>() + size_of::<u16>() + word.len();
-            text + vector.len().min(LEAST_COORDINATES)
-        });
-        least.div_ceil(3) * 4
+        let bytes = |own| bytes_of_text(own) + own.2.len().min(LEAST_COORDINATES);
+        first.map_or(0, bytes).div_ceil(3) * 4
     }
 
     /// Copies a lexicon from a pack.
     pub fn from_view(lexicon: &Lexicon<'_>) -> Self {
-        let words = (0..lexicon.word_count())
-            .filter_map(|index| {
-                let (weight, vector) = lexicon.entry(index)?;
-                Some((lexicon.word(index)?.to_owned(), weight, vector.to_vec()))
-            })
-            .collect();
-        let phrases = (0..lexicon.phrase_count())
-            .filter_map(|index| {
-                let (weight, vector) = lexicon.phrase_entry(index)?;
-                // There are at most 2^16 words.
-                let words = lexicon.phrase(index)?.map(|word| word as u16);
-                Some((words, weight, vector.to_vec()))
-            })
-            .collect();
+        let word = |index| {
+            let (weight, vector) = lexicon.entry(index)?;
+            Some((lexicon.word(index)?.to_owned(), weight, vector.to_vec()))
+        };
+        let phrase = |index| {
+            let (weight, vector) = lexicon.phrase_entry(index)?;
+            // There are at most 2^16 words.
+            let words = lexicon.phrase(index)?.map(|word| word as u16);
+            Some((words, weight, vector.to_vec()))
+        };
         Self {
             matching: lexicon.matching(),
             exponent: lexicon.exponent(),
-            words,
-            phrases,
+            words: (0..lexicon.word_count()).filter_map(word).collect(),
+            phrases: (0..lexicon.phrase_count()).filter_map(phrase).collect(),
         }
     }
 }

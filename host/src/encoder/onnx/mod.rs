@@ -123,10 +123,8 @@ impl OnnxEncoder {
             digest: digest(&model, &tokenizer, &layout.description()),
         };
         let tokenizer = load_tokenizer(&tokenizer, layout.max_tokens).map_err(|problem| {
-            Error::encoder(format!(
-                "cannot use the tokenizer `{}`: {problem}",
-                files.tokenizer.display()
-            ))
+            let tokenizer = files.tokenizer.display();
+            Error::encoder(format!("cannot use the tokenizer `{tokenizer}`: {problem}"))
         })?;
 
         let engine_name = match runtime {
@@ -134,10 +132,9 @@ impl OnnxEncoder {
             Runtime::OnnxRuntime(_) => OrtEngine::NAME,
         };
         let wrong_model = |problem| {
-            Error::encoder(format!(
-                "cannot use the model `{}` with {engine_name}: {problem}",
-                files.model.display()
-            ))
+            let model = files.model.display();
+            let fault = format!("cannot use the model `{model}` with {engine_name}: {problem}");
+            Error::encoder(fault)
         };
         file::check(&model).map_err(wrong_model)?;
         let engine: Result<Box<dyn Engine>, String> = match runtime {
@@ -199,10 +196,8 @@ impl OnnxEncoder {
         }
         let encoding = encode(&self.tokenizer, &text)
             .ok_or_else(|| self.failure(sentence, "the tokenizer has no token for a part of it"))?;
-        Ok(Batch::one(
-            encoding.get_ids().to_vec(),
-            encoding.get_type_ids().to_vec(),
-        ))
+        let (ids, type_ids) = (encoding.get_ids(), encoding.get_type_ids());
+        Ok(Batch::one(ids.to_vec(), type_ids.to_vec()))
     }
 
     /// Returns the vectors of a batch, one row per sentence.
@@ -461,23 +456,19 @@ pub(super) fn check_axes(shape: &[Option<usize>]) -> Result<(), String> {
 
 /// Finds the output with one vector per token. Ranks are `None` if unknown or not of floats.
 pub(super) fn token_output(outputs: &[(&str, Option<usize>)]) -> Result<usize, String> {
-    for wanted in TOKEN_OUTPUTS {
-        if let Some(index) = outputs.iter().position(|(name, _)| *name == wanted) {
-            return Ok(index);
-        }
+    let place = |wanted| outputs.iter().position(|(name, _)| *name == wanted);
+    if let Some(index) = TOKEN_OUTPUTS.into_iter().find_map(place) {
+        return Ok(index);
     }
     let mut candidates = (0..outputs.len()).filter(|&index| outputs[index].1 == Some(3));
     match (candidates.next(), candidates.next()) {
         (Some(index), None) => Ok(index),
-        _ => {
-            let names: Vec<_> = outputs.iter().map(|(name, _)| *name).collect();
-            Err(format!(
-                "its outputs are {}; wanted is {} or exactly one output of three dimensions, so \
-                 export the model without pooling",
-                list(&names),
-                TOKEN_OUTPUTS.join(", ")
-            ))
-        }
+        _ => Err(format!(
+            "its outputs are {}; wanted is {} or exactly one output of three dimensions, so \
+             export the model without pooling",
+            list(&outputs.iter().map(|(name, _)| *name).collect::<Vec<_>>()),
+            TOKEN_OUTPUTS.join(", ")
+        )),
     }
 }
 

@@ -281,10 +281,8 @@ impl SparseHeads {
         let round =
             |(weight, largest): (&f32, &f32)| (weight / largest * f32::from(i8::MAX)).round() as i8;
         let round = |row: &[f32]| row.iter().zip(&largest).map(round).collect();
-        self.rows
-            .iter()
-            .map(|(hash, row)| (*hash, round(row)))
-            .collect()
+        let rows = self.rows.iter();
+        rows.map(|(hash, row)| (*hash, round(row))).collect()
     }
 
     /// Returns the dense part of the heads, around `centre`; it has one coordinate without an
