@@ -373,10 +373,8 @@ impl Matrix {
         };
         check_dimension(path, columns, MAX_DIMENSION)?;
         let size = header.size().ok_or_else(|| {
-            fail(path)(format!(
-                "elements of type {}; save them as float16, float32 or float64",
-                header.kind
-            ))
+            let advice = "save them as float16, float32 or float64";
+            fail(path)(format!("elements of type {}; {advice}", header.kind))
         })?;
         // A header may claim anything.
         let needed = rows.saturating_mul(columns).saturating_mul(size as u64);
@@ -438,9 +436,9 @@ impl Header {
             return Err("it does not begin as one");
         }
         let width = if start[6] == 1 { 2 } else { 4 };
-        let mut length = take(width)?;
-        length.resize(4, 0);
-        let length = u32::from_le_bytes([length[0], length[1], length[2], length[3]]);
+        let mut length = [0; 4];
+        length[..width].copy_from_slice(&take(width)?);
+        let length = u32::from_le_bytes(length);
         if length > NPY_HEADER {
             return Err("its header is too long; save a matrix of float16, float32 or float64");
         }
@@ -459,11 +457,9 @@ impl Header {
         });
         let kind = value("descr").and_then(|rest| rest.split([',', '}']).next());
         let order = value("fortran_order").ok_or("its header lacks the order of the elements")?;
+        let kind = kind.ok_or("its header lacks the type of the elements")?;
         Ok(Self {
-            kind: kind
-                .ok_or("its header lacks the type of the elements")?
-                .trim_matches('\'')
-                .to_owned(),
+            kind: kind.trim_matches('\'').to_owned(),
             by_column: order.starts_with("True"),
             shape: shape.ok_or("its header lacks a shape of whole numbers")?,
             length: end,

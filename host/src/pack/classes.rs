@@ -165,17 +165,10 @@ pub(super) fn of(
     if !keeps_nothing_known(fit, recognition) {
         leave_nothing_known_out(&mut sections, chosen.as_mut());
     }
-    let mut calibration = None;
-    if let Some(chosen) = chosen {
+    let calibration = chosen.and_then(|chosen| {
         contents.quality = chosen.quality;
-        calibration = chosen.calibration;
-    }
-    if let Some(calibration) = &mut calibration {
-        calibration.labels = classes.names();
-        if let Some(own) = &mut calibration.by_source {
-            own.texts.labels.clone_from(&calibration.labels);
-        }
-    }
+        chosen.calibration
+    });
     if sections.features.as_ref().is_some_and(|own| own.alone) {
         contents.dimension = sections.dimension;
         contents.lexicon = None;
@@ -212,7 +205,13 @@ fn contest(
     };
     let public = public(corpus, classes, lexicon, seed)?;
     check_number(public.classes)?;
-    let chosen = public.choose(&contest)?;
+    let mut chosen = public.choose(&contest)?;
+    if let Some(calibration) = &mut chosen.calibration {
+        calibration.labels = classes.names();
+        if let Some(own) = &mut calibration.by_source {
+            own.texts.labels.clone_from(&calibration.labels);
+        }
+    }
     if chosen.inputs == Inputs::Vectors {
         return Ok((None, Some(chosen)));
     }

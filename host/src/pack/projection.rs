@@ -105,7 +105,7 @@ fn quantise(rows: &[f64], n: usize) -> Result<Projection> {
     let fits = |exponent: i32| largest * 2f64.powi(-exponent) <= f64::from(i16::MAX);
     // A smaller one would keep only few bits of the largest entry.
     let large = largest >= 2f64.powi(-10);
-    let mut exponents = EXPONENTS.into_iter();
+    let mut exponents = EXPONENTS;
     let exponent = exponents.find(|exponent| large && fits(*exponent));
     let exponent = exponent.ok_or_else(|| {
         Error::input(format!(

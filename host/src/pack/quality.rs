@@ -246,15 +246,14 @@ impl Judge {
     /// The share of right releases by the drawn sentence: `[epsilons][columns]`, `None` where
     /// nothing was measured.
     pub fn of_one_sentence(&self) -> Vec<Vec<Option<f64>>> {
-        let share = |row: usize, column: usize| {
-            let tally = &self.tallies[column];
+        let share = |row: usize, (column, tally): (&Column, &Tally)| {
             let measured = tally.documents >= FEWEST && self.judges_sentences;
-            let measured = measured && self.columns[column].places().is_some();
+            let measured = measured && column.places().is_some();
             measured.then(|| tally.one_sentence[row] / tally.documents as f64)
         };
-        let columns = 0..self.columns.len();
-        let row = |row| columns.clone().map(|column| share(row, column)).collect();
-        (0..EPSILONS.len()).map(row).collect()
+        let columns = || self.columns.iter().zip(&self.tallies);
+        let row = |row| columns().map(|column| share(row, column)).collect();
+        ALL.map(row).collect()
     }
 
     /// A single score: the mean over these values of ε of the better rule, in the first column.
