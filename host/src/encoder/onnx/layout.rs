@@ -88,24 +88,18 @@ impl Pooling {
                     }
                 }
             }
-            Self::Mean => {
-                add(states, out, |_| 1.0);
-                divide(out, tokens);
-            }
-            Self::MeanSqrt => {
-                add(states, out, |_| 1.0);
-                divide(out, tokens.sqrt());
-            }
+            Self::Mean => add(states, out, |_| 1.0, tokens),
+            Self::MeanSqrt => add(states, out, |_| 1.0, tokens.sqrt()),
             Self::WeightedMean => {
-                add(states, out, |token| (token + 1) as f32);
-                divide(out, tokens * (tokens + 1.0) / 2.0);
+                let all = tokens * (tokens + 1.0) / 2.0;
+                add(states, out, |token| (token + 1) as f32, all);
             }
         }
     }
 }
 
-/// Adds the vectors of tokens, each times the weight of its position.
-fn add(states: &[f32], out: &mut [f32], weight: impl Fn(usize) -> f32) {
+/// Adds the vectors of tokens, each times the weight of its position, and divides the sum.
+fn add(states: &[f32], out: &mut [f32], weight: impl Fn(usize) -> f32, by: f32) {
     out.fill(0.0);
     for (token, state) in states.chunks_exact(out.len()).enumerate() {
         let weight = weight(token);
@@ -113,12 +107,7 @@ fn add(states: &[f32], out: &mut [f32], weight: impl Fn(usize) -> f32) {
             *sum += weight * value;
         }
     }
-}
-
-fn divide(out: &mut [f32], by: f32) {
-    for value in out {
-        *value /= by;
-    }
+    out.iter_mut().for_each(|sum| *sum /= by);
 }
 
 /// The processing of a sentence before the model, and of its tokens' vectors after it.

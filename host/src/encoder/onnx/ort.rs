@@ -144,15 +144,18 @@ impl Engine for OrtEngine {
 /// in parallel.
 fn new_session(environment: &Environment, model: &[u8]) -> Result<Session, String> {
     // The builder's errors hold the builder, which is not `Send`.
-    let builder = Session::builder(environment).map_err(|error| error.to_string())?;
-    let builder = builder
+    let text = |error: ort::Error<_>| error.to_string();
+    Session::builder(environment)
+        .map_err(|error| error.to_string())?
         .with_optimization_level(GraphOptimizationLevel::All)
-        .and_then(|builder| builder.with_intra_threads(1))
+        .map_err(text)?
+        .with_intra_threads(1)
+        .map_err(text)?
         // Errors are returned; the library would print them as well.
-        .and_then(|builder| builder.with_log_level(LogLevel::Fatal));
-    let mut builder = builder.map_err(|error| error.to_string())?;
-    let session = builder.commit_from_memory(model);
-    session.map_err(|error| error.to_string())
+        .with_log_level(LogLevel::Fatal)
+        .map_err(text)?
+        .commit_from_memory(model)
+        .map_err(|error| error.to_string())
 }
 
 fn float_rank(kind: &ValueType) -> Option<usize> {
