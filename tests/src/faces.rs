@@ -2,8 +2,8 @@
 //! sees it.
 
 use std::collections::BTreeSet;
-use std::fs;
-use std::path::Path;
+
+use crate::tree::read;
 
 /// All faces, by their names in the lists.
 pub const FACES: [&str; 8] = [
@@ -62,13 +62,6 @@ pub fn assert_agrees(face: &str, files: &[(&str, &str)], printed: &str) {
     let wanted: Vec<String> = files.iter().map(agree).collect();
     let found: Vec<&str> = printed.lines().collect();
     assert_eq!(found, wanted, "{face}: what ran, and tests/golden");
-}
-
-/// A file of the repository, by its path from the top.
-pub fn read(path: &str) -> String {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent();
-    let path = root.expect("this crate is in a folder").join(path);
-    fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
 /// The rows of a page's only table.

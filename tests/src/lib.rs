@@ -14,6 +14,7 @@
 //! | [`exponential`] | rational bounds on e^x, to compare exact probabilities with |
 //! | [`noise`] | Laplace noise for given random words, from its definition, to 190 bits |
 //! | [`packs`] | small packs from plain arrays; depth, scores and recoders from their definitions |
+//! | [`tree`] | files of the repository |
 
 pub mod definition;
 pub mod documents;
@@ -25,8 +26,30 @@ pub mod golden;
 pub mod law;
 pub mod noise;
 pub mod packs;
+pub mod tree;
 
 pub use entropy::{CountingRng, FixedEntropy, FixedWords};
+
+use undertone_core::epsilon::Epsilon;
+use undertone_core::ledger::Grant;
+use undertone_core::select::Rule;
+use undertone_core::unit::Unit;
+
+/// Both rules of drawing.
+pub const RULES: [Rule; 2] = [Rule::PermuteAndFlip, Rule::Exponential];
+
+/// ε in millionths.
+///
+/// # Panics
+/// If it is out of range.
+pub fn epsilon(micro: u32) -> Epsilon {
+    Epsilon::from_micro(micro).expect("an epsilon in range")
+}
+
+/// A grant of the largest ε that no ledger counts.
+pub fn largest_grant(unit: Unit) -> Grant {
+    Grant::unrecorded(unit, Epsilon::MAX)
+}
 
 /// Returns whether the long versions of the tests are requested (`UNDERTONE_SOAK=1`).
 pub fn soak() -> bool {

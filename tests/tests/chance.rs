@@ -11,8 +11,7 @@
 //!
 //! Chance: false alarm none, miss none. (This file contains the words that it searches for.)
 
-use std::fs;
-use std::path::Path;
+use undertone_tests::tree::{files, read};
 
 /// Words that show that the outcome of a test may depend on chance.
 const WORDS: [&str; 14] = [
@@ -96,30 +95,12 @@ fn judge(path: &str, text: &str) -> (f64, Vec<String>) {
     (alarms, wrong)
 }
 
-fn sources(root: &Path, folder: &Path, found: &mut Vec<(String, String)>) {
-    for entry in fs::read_dir(folder).expect("a folder of the tree") {
-        let path = entry.expect("an entry").path();
-        let name = path.file_name().unwrap_or_default().to_string_lossy();
-        if path.is_dir() && name != "target" {
-            sources(root, &path, found);
-        } else if name.ends_with(".rs") {
-            let text = fs::read_to_string(&path).expect("a source is UTF-8");
-            let path = path.strip_prefix(root).expect("below the root");
-            found.push((path.display().to_string(), text));
-        }
-    }
-}
-
 #[test]
 fn no_test_fails_or_passes_by_chance() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
-    let mut found = Vec::new();
-    for folder in ["core", "ffi", "fuzz", "host", "tests"] {
-        sources(root, &root.join(folder), &mut found);
-    }
+    let folders = ["core", "ffi", "fuzz", "host", "tests"].into_iter();
     let (mut alarms, mut wrong) = (0.0, String::new());
-    for (path, text) in &found {
-        let (own, problems) = judge(path, text);
+    for (path, text) in folders.flat_map(|folder| files(folder, ".rs")) {
+        let (own, problems) = judge(&path, &text);
         alarms += own;
         for problem in problems {
             wrong += &format!("{path}: {problem}\n");
@@ -136,8 +117,7 @@ fn no_test_fails_or_passes_by_chance() {
 /// Cargo gives the seed to every test that it starts; cases of a property are drawn from it.
 #[test]
 fn properties_have_a_fixed_seed() {
-    let config = Path::new(env!("CARGO_MANIFEST_DIR")).join("../.cargo/config.toml");
-    let config = fs::read_to_string(config).expect("the configuration of cargo");
+    let config = read(".cargo/config.toml");
     assert!(config.contains("PROPTEST_RNG_SEED = "), "{config}");
     let seed = std::env::var("PROPTEST_RNG_SEED").map(|seed| seed.parse::<u64>());
     assert!(matches!(seed, Ok(Ok(_))), "{seed:?}");
@@ -149,13 +129,8 @@ fn what_is_wrong_is_found() {
     let sleeps = "fn f() { thread::sleep(x) }";
     assert_eq!(wrong("a/tests/b.rs", sleeps), 1);
     assert_eq!(wrong("a/src/b.rs", sleeps), 0);
-    assert_eq!(
-        wrong(
-            "a/src/b.rs",
-            &format!("#[cfg(test)]\nmod tests {{ {sleeps} }}")
-        ),
-        1
-    );
+    let unit_test = format!("#[cfg(test)]\nmod tests {{ {sleeps} }}");
+    assert_eq!(wrong("a/src/b.rs", &unit_test), 1);
     assert_eq!(wrong("a/tests/b.rs", "fn f() { asleep(Instantly) }"), 0);
     let with = |line: &str| wrong("a/tests/b.rs", &format!("  /// Chance: {line}\n{sleeps}"));
     assert_eq!(with("false alarm none, miss none. It waits."), 0);

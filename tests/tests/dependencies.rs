@@ -7,10 +7,7 @@ use std::process::Command;
 
 use proc_macro2::{TokenStream, TokenTree};
 use serde_json::Value;
-
-fn root() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap()
-}
+use undertone_tests::tree::{read, root};
 
 fn cargo(arguments: &[&str]) -> String {
     let output = Command::new(env!("CARGO"))
@@ -92,8 +89,7 @@ fn devices_link_what_is_listed() {
         row.while_compiling |= made_of_macros.contains(&name.as_str());
     }
 
-    let page = root().join("core/DEPENDENCIES.md");
-    let page = fs::read_to_string(page).expect("core/DEPENDENCIES.md");
+    let page = read("core/DEPENDENCIES.md");
     let mut listed = BTreeMap::new();
     let mut while_compiling = false;
     for line in page.lines() {
@@ -221,20 +217,15 @@ fn the_oldest_versions_allowed_are_the_ones_tested() {
 #[test]
 fn one_oldest_compiler_everywhere() {
     let version = |manifest: &str| {
-        let manifest = fs::read_to_string(root().join(manifest)).expect(manifest);
-        let line = manifest
-            .lines()
-            .find_map(|line| line.strip_prefix("rust-version = "));
-        line.map(|version| version.trim_matches('"').to_owned())
+        let manifest = read(manifest);
+        let mut lines = manifest.lines();
+        let version = lines.find_map(|line| line.strip_prefix("rust-version = "));
+        version.map(|version| version.trim_matches('"').to_owned())
     };
     let oldest = version("Cargo.toml").expect("the workspace says its oldest compiler");
     assert_eq!(version("fuzz/Cargo.toml").as_ref(), Some(&oldest));
     for page in ["README.md", "CONTRIBUTING.md"] {
-        let text = fs::read_to_string(root().join(page)).expect(page);
-        assert!(
-            text.contains(&format!("Rust {oldest}")),
-            "{page} does not name Rust {oldest}"
-        );
+        let named = read(page).contains(&format!("Rust {oldest}"));
+        assert!(named, "{page} does not name Rust {oldest}");
     }
-    println!("oldest compiler: {oldest}");
 }

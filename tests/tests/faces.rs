@@ -7,9 +7,8 @@ use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
-use undertone_tests::faces::{
-    FACES, cases, columns, golden_files, golden_vectors, quoted, read, rows,
-};
+use undertone_tests::faces::{FACES, cases, columns, golden_files, golden_vectors, quoted, rows};
+use undertone_tests::tree::read;
 
 /// Outcomes that are not statuses of the header; `tests/faces/misuse.md` explains each.
 const WORDS: [&str; 4] = ["OK", "CLOSED", "ARGUMENT", "SYSTEM"];

@@ -18,10 +18,7 @@ use crate::common::{Java, have, java, output_dir, root, run};
 use undertone::form::Contents;
 use undertone_tests::faces::{OF_FORMS, assert_agrees, assert_ran, golden_files};
 use undertone_tests::packs::features_pack;
-
-fn read(path: &str) -> String {
-    fs::read_to_string(root().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
-}
+use undertone_tests::tree::{files, read};
 
 fn has_word(text: &str, word: &str) -> bool {
     text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_')
@@ -70,11 +67,8 @@ fn native_methods_are_declared_exported_and_called() {
     let native = read("ffi/src/jni.rs");
     let native = native.split("#[cfg(test)]").next().unwrap_or_default();
     let exports: BTreeSet<&str> = native.lines().filter_map(exported).collect();
-    let mut callers = String::new();
-    let folder = root().join("ffi/java/dev/undertone");
-    for entry in fs::read_dir(folder).expect("the folder is there") {
-        callers += &fs::read_to_string(entry.expect("a file").path()).expect("text");
-    }
+    let classes = files("ffi/java/dev/undertone", ".java").into_iter();
+    let callers: String = classes.map(|(_, text)| text).collect();
     let methods: BTreeSet<&str> = declared
         .lines()
         .filter(|line| line.contains("static native "))

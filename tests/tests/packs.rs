@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use undertone::form::Contents;
 use undertone::pack::candidates::Candidates;
@@ -13,15 +13,14 @@ use undertone::release::document::{self, Method};
 use undertone_core::form::Form;
 use undertone_core::ledger::Grant;
 use undertone_core::pack::Pack;
+use undertone_tests::tree;
 
 fn path(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("../host/packs")
-        .join(name)
+    tree::root().join("host/packs").join(name)
 }
 
 fn read(name: &str) -> String {
-    fs::read_to_string(path(name)).unwrap()
+    tree::read(&format!("host/packs/{name}"))
 }
 
 /// Releases the public sentence of each topic by the whole-text rule. Returns the number of

@@ -1,12 +1,10 @@
 //! Links in pages lead somewhere, the tests that they name are there, and so is the code that the
 //! proofs are about.
 
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
-/// Folders with what is built, not written.
-const NOT_OURS: [&str; 5] = ["target", "build", ".git", "corpus", "node_modules"];
+use undertone_tests::tree::{files, read, root};
 
 /// Crates with a folder of tests.
 const MEMBERS: [&str; 8] = [
@@ -20,44 +18,25 @@ const MEMBERS: [&str; 8] = [
     "tests",
 ];
 
-fn pages(folder: &Path, found: &mut Vec<PathBuf>) {
-    for entry in fs::read_dir(folder).expect("a folder of the tree") {
-        let path = entry.expect("an entry").path();
-        let name = path.file_name().unwrap_or_default().to_string_lossy();
-        if path.is_dir() && !NOT_OURS.contains(&name.as_ref()) {
-            pages(&path, found);
-        } else if name.ends_with(".md") {
-            found.push(path);
-        }
-    }
-}
-
 /// The anchors that a page offers: its headings in lower case, blanks as hyphens, without
 /// punctuation.
 fn anchors(page: &str) -> Vec<String> {
-    page.lines()
-        .filter(|line| line.starts_with('#'))
-        .map(|line| {
-            let title = line.trim_start_matches('#').trim().to_lowercase();
-            let kept = |c: &char| c.is_alphanumeric() || [' ', '-', '_'].contains(c);
-            title
-                .chars()
-                .filter(kept)
-                .collect::<String>()
-                .replace(' ', "-")
-        })
+    let headings = page.lines().filter(|line| line.starts_with('#'));
+    let kept = |c: &char| c.is_alphanumeric() || [' ', '-', '_'].contains(c);
+    let anchor = |line: &str| {
+        let title = line.trim_start_matches('#').trim().to_lowercase();
+        title.chars().filter(kept).collect::<String>()
+    };
+    headings
+        .map(|line| anchor(line).replace(' ', "-"))
         .collect()
 }
 
 #[test]
 fn links_lead_somewhere() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
-    let mut all = Vec::new();
-    pages(root, &mut all);
     let mut followed = 0;
     let mut wrong = String::new();
-    for path in &all {
-        let page = fs::read_to_string(path).expect("a page is UTF-8");
+    for (path, page) in files("", ".md") {
         for rest in page.split("](").skip(1) {
             let target = rest.split(')').next().unwrap_or_default();
             if target.contains("://") {
@@ -67,14 +46,11 @@ fn links_lead_somewhere() {
             let (file, anchor) = target.split_once('#').unwrap_or((target, ""));
             let there = match file {
                 "" => path.clone(),
-                file => path.parent().unwrap().join(file),
+                file => Path::new(&path).with_file_name(file).display().to_string(),
             };
-            let found = there.exists()
-                && (anchor.is_empty()
-                    || fs::read_to_string(&there)
-                        .is_ok_and(|page| anchors(&page).iter().any(|found| found == anchor)));
-            if !found {
-                wrong += &format!("{}: {target}\n", path.display());
+            let has_anchor = || anchors(&read(&there)).iter().any(|found| found == anchor);
+            if !root().join(&there).exists() || (!anchor.is_empty() && !has_anchor()) {
+                wrong += &format!("{path}: {target}\n");
             }
         }
     }
@@ -84,13 +60,9 @@ fn links_lead_somewhere() {
 
 #[test]
 fn tests_that_are_named_are_there() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
-    let mut all = Vec::new();
-    pages(root, &mut all);
     let mut named = 0;
     let mut wrong = String::new();
-    for path in &all {
-        let page = fs::read_to_string(path).expect("a page is UTF-8");
+    for (path, page) in files("", ".md") {
         for rest in page.split("--test ").skip(1) {
             let command = rest.split(['`', '\n']).next().unwrap_or_default();
             let mut words = command.split(' ');
@@ -99,11 +71,9 @@ fn tests_that_are_named_are_there() {
             for name in program.into_iter().chain(files) {
                 named += 1;
                 let file = format!("tests/{name}.rs");
-                if !MEMBERS
-                    .iter()
-                    .any(|member| root.join(member).join(&file).exists())
-                {
-                    wrong += &format!("{}: {file}\n", path.display());
+                let there = |member: &&str| root().join(member).join(&file).exists();
+                if !MEMBERS.iter().any(there) {
+                    wrong += &format!("{path}: {file}\n");
                 }
             }
         }
@@ -115,24 +85,20 @@ fn tests_that_are_named_are_there() {
 /// Cargo looks for no files of tests where `autotests` is false, so a forgotten one would not run.
 #[test]
 fn every_file_of_tests_is_compiled() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
-    for member in MEMBERS.map(|member| root.join(member)) {
-        let manifest = fs::read_to_string(member.join("Cargo.toml")).expect("a crate");
+    for member in MEMBERS {
+        let manifest = read(&format!("{member}/Cargo.toml"));
         if !manifest.contains("autotests = false") {
             continue;
         }
-        let all = fs::read_to_string(member.join("tests/main.rs")).expect("the program `all`");
-        for entry in fs::read_dir(member.join("tests")).expect("its tests") {
+        let all = read(&format!("{member}/tests/main.rs"));
+        let folder = root().join(member).join("tests");
+        for entry in folder.read_dir().expect("its tests") {
             let path = entry.expect("an entry").path();
             let name = path.file_stem().unwrap_or_default().to_string_lossy();
             let compiled = all.contains(&format!("\nmod {name};"))
                 || manifest.contains(&format!("path = \"tests/{name}.rs\""));
             let is_source = path.extension().is_some_and(|extension| extension == "rs");
-            assert!(
-                compiled || !is_source,
-                "nothing compiles {}",
-                path.display()
-            );
+            assert!(compiled || !is_source, "nothing compiles {name}");
         }
     }
 }
@@ -140,8 +106,7 @@ fn every_file_of_tests_is_compiled() {
 /// The proofs themselves are checked where Coq is: in CI.
 #[test]
 fn the_model_of_the_proofs_is_of_this_code() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
-    let check = root.join("core/proofs/check.sh");
+    let check = root().join("core/proofs/check.sh");
     let output = Command::new("bash").arg(check).arg("--code-only").output();
     let output = output.expect("bash is there");
     let message = String::from_utf8_lossy(&output.stderr);

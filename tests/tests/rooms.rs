@@ -2,10 +2,8 @@
 //! imports it, directly or through others. Between crates, cargo enforces the same.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
-use std::path::Path;
 
-use crate::common::root;
+use undertone_tests::tree::{files, read};
 
 /// Modules that are files, such as `pack::wire`, and those that each imports.
 type Imports = BTreeMap<String, BTreeSet<String>>;
@@ -89,28 +87,16 @@ fn circle(imports: &Imports) -> BTreeSet<&str> {
     }
 }
 
-fn sources(folder: &Path, prefix: &str, found: &mut BTreeMap<String, String>) {
-    for entry in fs::read_dir(folder).expect("a folder of the tree") {
-        let path = entry.expect("an entry").path();
-        let name = path.file_name().unwrap_or_default().to_string_lossy();
-        if path.is_dir() {
-            sources(&path, &format!("{prefix}{name}/"), found);
-        } else if name.ends_with(".rs") && name != "tests.rs" {
-            let text = fs::read_to_string(&path).expect("a source is UTF-8");
-            found.insert(format!("{prefix}{name}"), text);
-        }
-    }
-}
-
 fn core() -> Imports {
-    let mut found = BTreeMap::new();
-    sources(&root().join("core/src"), "", &mut found);
-    imports_of(&found)
+    let files = files("core/src", ".rs").into_iter();
+    let sources = files.filter(|(path, _)| !path.ends_with("/tests.rs"));
+    let below = |path: String| path.replace("core/src/", "");
+    imports_of(&sources.map(|(path, text)| (below(path), text)).collect())
 }
 
 /// The table of `core/README.md`: the layer of each name, counted from the top.
 fn layers() -> BTreeMap<String, usize> {
-    let page = fs::read_to_string(root().join("core/README.md")).expect("the page of core");
+    let page = read("core/README.md");
     let (_, table) = page.split_once("```text\nlib ").expect("the table");
     let (table, _) = table.split_once("```").expect("its end");
     let mut layers = BTreeMap::new();
