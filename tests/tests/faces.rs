@@ -1,5 +1,6 @@
-//! Every face runs the lists of `tests/faces` by name, and the lists contain only statuses that
-//! exist.
+//! Every face has every feature and runs the golden vectors, and the lists of `tests/faces` contain
+//! only statuses that exist. The programs of the faces print the cases that they run;
+//! `undertone_tests::faces` and `ran.sh` compare them with the lists.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -19,32 +20,12 @@ const OF_LANGUAGES: [&str; 4] = [
     "IllegalStateException",
 ];
 
-/// A file without its comments and imports, by line, because a case named only there does not run.
-/// Text after a `//` in a string is also removed, which at worst hides a name.
+/// A file without its comments, by line. Text after a `//` in a string is also removed, which at
+/// worst hides a name.
 fn without_comments(path: &str, file: &str) -> String {
     let mark = if path.ends_with(".py") { "#" } else { "//" };
-    let mut imports = false;
-    file.lines()
-        .filter(|line| {
-            !["*", "/*"]
-                .iter()
-                .any(|mark| line.trim_start().starts_with(mark))
-        })
-        .filter_map(|line| line.split(mark).next())
-        .filter(|line| {
-            let starts = ["import ", "from ", "use "];
-            let first = starts
-                .iter()
-                .any(|word| line.trim_start().starts_with(word));
-            let import = imports || first;
-            // Imported names may stand on lines of their own, in brackets.
-            imports =
-                import && !line.contains([')', '}']) && (imports || line.contains(['(', '{']));
-            !import
-        })
-        // `pytest.raises(..., match=...)` calls nothing of that name.
-        .flat_map(|line| [line.replace(" match=", " "), "\n".to_owned()])
-        .collect()
+    let code = file.lines().filter_map(|line| line.split(mark).next());
+    code.flat_map(|line| [line, "\n"]).collect()
 }
 
 /// The words of a file: names, and the contents of strings.
@@ -58,42 +39,6 @@ fn code(cell: &str) -> String {
     quoted(cell)
         .map(|path| without_comments(path, &read(path)))
         .collect()
-}
-
-/// Cases that a face's file lacks, and cases it contains although the list rules them out.
-fn wrong(file: &str, face: &str, cases: &[(&str, BTreeSet<&'static str>)]) -> Vec<String> {
-    let words = words(file);
-    let cases = cases.iter().filter_map(|(name, faces)| {
-        match (faces.contains(face), words.contains(name)) {
-            (true, false) => Some(format!("{face} lacks {name}")),
-            (false, true) => Some(format!("{face} has {name}, which the list rules out")),
-            _ => None,
-        }
-    });
-    cases.collect()
-}
-
-#[test]
-fn every_face_runs_every_case() {
-    let misuse = read("tests/faces/misuse.md");
-    let day = read("tests/faces/keyboard-day.md");
-    let lists = [cases(&misuse), cases(&day)];
-    let readme = read("tests/faces/README.md");
-    let table = rows(&readme);
-    let faces: Vec<&str> = table.iter().map(|row| row[0]).collect();
-    assert_eq!(faces, FACES, "the faces of the table");
-    let mut found = Vec::new();
-    for row in &table {
-        for (cell, list) in row[1..].iter().zip(&lists) {
-            if cell.starts_with("none: ") {
-                continue;
-            }
-            let files = code(cell);
-            assert!(!files.is_empty(), "no path between backticks: {row:?}");
-            found.extend(wrong(&files, row[0], list));
-        }
-    }
-    assert!(found.is_empty(), "{}", found.join("\n"));
 }
 
 /// Names in cells that the tests of their faces lack, and functions in no row or in several.
@@ -153,24 +98,14 @@ fn unfounded(page: &str, declared: &BTreeSet<&str>, tests: &BTreeMap<&str, Strin
     found
 }
 
-/// The tests of every face, from the table of `tests/faces/README.md`.
-fn tests_of_faces(readme: &str) -> BTreeMap<&str, String> {
-    let tests = |row: &[&str]| {
-        row[1..]
-            .iter()
-            .filter(|cell| !cell.starts_with("none: "))
-            .map(|cell| code(cell))
-            .collect()
-    };
-    rows(readme)
-        .iter()
-        .map(|row| (row[0], tests(row)))
-        .collect()
-}
-
 #[test]
 fn every_face_has_every_feature() {
     let readme = read("tests/faces/README.md");
+    let table = rows(&readme);
+    let tests = table.iter().map(|row| {
+        let files = row[1..].iter().filter(|cell| !cell.starts_with("none: "));
+        (row[0], files.map(|cell| code(cell)).collect())
+    });
     // The functions of the header, which c_consumer.rs checks.
     let symbols = read("tests/c/symbols.txt");
     let declared: BTreeSet<&str> = symbols.lines().collect();
@@ -178,7 +113,7 @@ fn every_face_has_every_feature() {
     let found = unfounded(
         &read("tests/faces/features.md"),
         &declared,
-        &tests_of_faces(&readme),
+        &tests.collect(),
     );
     assert!(found.is_empty(), "{}", found.join("\n"));
 }
@@ -370,41 +305,4 @@ fn lists_name_statuses_that_exist() {
         }
     }
     assert!(checked > 50, "only {checked} statuses found");
-}
-
-#[test]
-fn what_is_missing_is_found() {
-    let page = "| case | a | b | faces |\n| --- | --- | --- | --- |\n\
-                | `used_grant` | | | all |\n| `close_twice` | | | not C, C++ |\n";
-    let cases = cases(page);
-    assert_eq!(
-        wrong("used_grant(); close_twice();", "Java", &cases).len(),
-        0
-    );
-    assert_eq!(
-        wrong("used_grant_2(); \"close_twice\"", "Java", &cases).len(),
-        1
-    );
-    assert_eq!(wrong("used_grant close_twice", "C", &cases).len(), 1);
-    assert_eq!(wrong("", "C++", &cases).len(), 1);
-    for (path, file) in [
-        ("a.mjs", "// close_twice\nused_grant(); // and close_twice"),
-        (
-            "a.swift",
-            "/// close_twice\n    /** close_twice\n     * close_twice */\nused_grant()",
-        ),
-        ("a.py", "used_grant()  # close_twice"),
-        ("a.py", "from a import close_twice, b\nused_grant()"),
-        (
-            "a.py",
-            "from a import (\n    b,\n    close_twice,\n)\nused_grant()",
-        ),
-        ("a.mjs", "import { close_twice } from \"b\";\nused_grant()"),
-        ("a.rs", "use a::{\n    b, close_twice,\n};\nused_grant()"),
-    ] {
-        let found = wrong(&without_comments(path, file), "Java", &cases);
-        assert_eq!(found, ["Java lacks close_twice"], "{path}");
-    }
-    let raises = without_comments("a.py", "with raises(E, match=\"b\"): used_grant()\n");
-    assert!(!words(&raises).contains("match") && words(&raises).contains("used_grant"));
 }
