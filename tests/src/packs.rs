@@ -1,15 +1,16 @@
 //! Packs from plain arrays, and depth, scores and recoders from their definitions.
 
 use std::collections::BTreeMap;
+use std::iter;
 
 use undertone_core::features::{FeatureKinds, each_feature};
 use undertone_core::pack::digest;
 use undertone_core::pack::format::{
     ALIGNMENT, DEPTH_TAG, Entry, FEATURES_TAG, Header, LEXICON_TAG, MAGIC, MAJOR, PHRASES_TAG,
-    PROJECTION_TAG, QUALITY_TAG, QualityHead, RECODER_TAG, SCORES_TAG,
+    PROJECTION_TAG, QUALITY_TAG, RECODER_TAG, SCORES_TAG,
 };
 use undertone_core::scores::LEVELS;
-use zerocopy::{FromBytes, IntoBytes};
+use zerocopy::{FromBytes, Immutable, IntoBytes};
 
 /// A tag and the bytes of its section.
 pub type Section = ([u8; 4], Vec<u8>);
@@ -52,16 +53,16 @@ impl DepthParts {
 
     /// The section.
     pub fn to_section(&self) -> Section {
-        let mut section = Vec::new();
-        section.extend((self.codes[0].len() as u32).to_le_bytes());
-        section.extend((self.directions.len() as u32).to_le_bytes());
-        section.extend(self.exponent.to_le_bytes());
-        section.extend(self.shift.to_le_bytes());
-        let bytes = self.directions.iter().flatten();
-        append(&mut section, bytes.flat_map(|v| v.to_le_bytes()).collect());
-        let bytes = self.boundaries.iter().flatten();
-        append(&mut section, bytes.flat_map(|v| v.to_le_bytes()).collect());
-        append(&mut section, self.codes.concat());
+        let head = [
+            self.codes[0].len() as u32,
+            self.directions.len() as u32,
+            self.exponent.cast_unsigned(),
+            self.shift,
+        ];
+        let mut section = head.as_bytes().to_vec();
+        append(&mut section, &self.directions.concat());
+        append(&mut section, &self.boundaries.concat());
+        append(&mut section, &self.codes.concat());
         (DEPTH_TAG, section)
     }
 
@@ -131,16 +132,14 @@ impl ProjectionParts {
 
     /// The section.
     pub fn to_section(&self) -> Section {
-        let mut section = Vec::new();
-        section.extend((self.rows.len() as u32).to_le_bytes());
-        section.extend(self.exponent.to_le_bytes());
-        section.extend(self.bound_exponent.to_le_bytes());
-        section.extend(0u32.to_le_bytes());
-        let entries = self.rows.iter().flatten();
-        append(
-            &mut section,
-            entries.flat_map(|v| v.to_le_bytes()).collect(),
-        );
+        let head = [
+            self.rows.len() as i32,
+            self.exponent,
+            self.bound_exponent,
+            0,
+        ];
+        let mut section = head.as_bytes().to_vec();
+        append(&mut section, &self.rows.concat());
         (PROJECTION_TAG, section)
     }
 }
@@ -181,21 +180,21 @@ impl LexiconParts {
     /// The section.
     pub fn to_section(&self) -> Section {
         let text = self.words.concat();
-        let mut section = Vec::new();
-        section.extend((self.words.len() as u32).to_le_bytes());
-        section.extend((text.len() as u32).to_le_bytes());
-        section.extend(self.exponent.to_le_bytes());
-        section.extend(self.matching.to_le_bytes());
-        let ends = self.words.iter().scan(0u32, |end, word| {
+        let head = [
+            self.words.len() as u32,
+            text.len() as u32,
+            self.exponent.cast_unsigned(),
+            self.matching,
+        ];
+        let ends = self.words.iter().scan(0, |end, word| {
             *end += word.len() as u32;
             Some(*end)
         });
-        append(&mut section, ends.flat_map(u32::to_le_bytes).collect());
-        let bytes = self.weights.iter().flat_map(|w| w.to_le_bytes());
-        append(&mut section, bytes.collect());
-        let bytes = self.vectors.iter().flatten().map(|v| *v as u8);
-        append(&mut section, bytes.collect());
-        append(&mut section, text.into_bytes());
+        let mut section = head.as_bytes().to_vec();
+        append(&mut section, &ends.collect::<Vec<u32>>());
+        append(&mut section, &self.weights);
+        append(&mut section, &self.vectors.concat());
+        append(&mut section, text.as_bytes());
         (LEXICON_TAG, section)
     }
 }
@@ -214,14 +213,10 @@ pub struct PhrasesParts {
 impl PhrasesParts {
     /// The section.
     pub fn to_section(&self) -> Section {
-        let mut section = (self.pairs.len() as u32).to_le_bytes().to_vec();
-        section.extend([0; 12]);
-        let bytes = self.pairs.iter().flatten().flat_map(|w| w.to_le_bytes());
-        append(&mut section, bytes.collect());
-        let bytes = self.weights.iter().flat_map(|w| w.to_le_bytes());
-        append(&mut section, bytes.collect());
-        let bytes = self.vectors.iter().flatten().map(|v| *v as u8);
-        append(&mut section, bytes.collect());
+        let mut section = [self.pairs.len() as u32, 0, 0, 0].as_bytes().to_vec();
+        append(&mut section, &self.pairs);
+        append(&mut section, &self.weights);
+        append(&mut section, &self.vectors.concat());
         (PHRASES_TAG, section)
     }
 }
@@ -262,20 +257,12 @@ impl RecoderParts {
             widths[i] = layer.bias.len() as u32;
             shifts[i] = layer.shift;
         }
-        let mut section = Vec::new();
-        section.extend((self.layers.len() as u32).to_le_bytes());
-        section.extend(self.exponent.to_le_bytes());
-        section.extend(widths.iter().flat_map(|w| w.to_le_bytes()));
-        section.extend(shifts.iter().flat_map(|s| s.to_le_bytes()));
-        section.extend(0u32.to_le_bytes());
+        let start = [self.layers.len() as u32, self.exponent.cast_unsigned()];
+        let head = [&start[..], &widths, &shifts, &[0]].concat();
+        let mut section = head.as_bytes().to_vec();
         for layer in &self.layers {
-            let weights = layer.weights.iter().flatten();
-            append(
-                &mut section,
-                weights.flat_map(|w| w.to_le_bytes()).collect(),
-            );
-            let bias = layer.bias.iter();
-            append(&mut section, bias.flat_map(|b| b.to_le_bytes()).collect());
+            append(&mut section, &layer.weights.concat());
+            append(&mut section, &layer.bias);
         }
         (RECODER_TAG, section)
     }
@@ -339,27 +326,35 @@ pub struct ScoreParts {
 }
 
 impl ScoreParts {
+    /// Heads with these weights, `[m][n]`, and all levels; everything else is zero.
+    pub fn of_heads(weights: Vec<Vec<i8>>, scoring: Scoring) -> Self {
+        let inputs = weights[0].len();
+        Self {
+            dimension: inputs,
+            recoder: None,
+            exponent: 0,
+            centre: vec![0; inputs],
+            bias: vec![0; weights.len()],
+            weights,
+            scoring,
+            levels: LEVELS,
+        }
+    }
+
     /// A pack in which a sentence has one of finitely many kinds, with `one_hot(kind)` as its
     /// embedding, and gives candidate c the score `table[kind][c]`, which is at most `largest`.
     pub fn of_table(table: &[Vec<u8>], largest: u8) -> Self {
         assert!(table.iter().flatten().all(|score| *score <= largest));
-        let candidates = table[0].len();
-        Self {
-            dimension: table.len(),
-            recoder: None,
-            exponent: 0,
-            centre: vec![0; table.len()],
-            // The weight w of the one coordinate, in 256ths, reaches the thresholds up to w.
-            weights: (0..candidates)
-                .map(|c| {
-                    let scores = table.iter().map(|scores| scores[c]);
-                    scores.map(|score| (i16::from(score) - 128) as i8).collect()
-                })
-                .collect(),
-            bias: vec![0; candidates],
-            scoring: Scoring::Graded((1..=i32::from(largest)).map(|i| 256 * (i - 128)).collect()),
-            levels: LEVELS,
-        }
+        // The weight w of the one coordinate, in 256ths, reaches the thresholds up to w.
+        let weights = |c: usize| {
+            let scores = table.iter().map(|scores| scores[c]);
+            scores.map(|score| (i16::from(score) - 128) as i8).collect()
+        };
+        let thresholds = (1..=i32::from(largest)).map(|i| 256 * (i - 128));
+        Self::of_heads(
+            (0..table[0].len()).map(weights).collect(),
+            Scoring::Graded(thresholds.collect()),
+        )
     }
 
     /// The embedding of a sentence of this kind, for packs [`of_table`](ScoreParts::of_table).
@@ -379,39 +374,23 @@ impl ScoreParts {
 
     /// The section.
     pub fn to_section(&self) -> Section {
-        let (kind, thresholds): (u16, &[i32]) = match &self.scoring {
+        let (kind, thresholds): (u32, &[i32]) = match &self.scoring {
             Scoring::Graded(thresholds) => (1, thresholds),
             Scoring::Vote => (2, &[]),
             Scoring::Features(thresholds) => (3, thresholds),
         };
-        let mut section = Vec::new();
-        section.extend((self.bias.len() as u32).to_le_bytes());
-        section.extend(kind.to_le_bytes());
-        section.extend(u16::from(self.largest_score()).to_le_bytes());
-        section.extend(self.exponent.to_le_bytes());
-        // 0 means the maximum, as in packs of an earlier minor version.
-        let levels = self.levels as u32 % LEVELS as u32;
-        section.extend(levels.to_le_bytes());
-        let numbers = self.centre.iter();
-        append(
-            &mut section,
-            numbers.flat_map(|x| x.to_le_bytes()).collect(),
-        );
-        let numbers = self.weights.iter().flatten();
-        append(
-            &mut section,
-            numbers.flat_map(|w| w.to_le_bytes()).collect(),
-        );
-        let numbers = self.bias.iter();
-        append(
-            &mut section,
-            numbers.flat_map(|b| b.to_le_bytes()).collect(),
-        );
-        let numbers = thresholds.iter();
-        append(
-            &mut section,
-            numbers.flat_map(|t| t.to_le_bytes()).collect(),
-        );
+        let head = [
+            self.bias.len() as u32,
+            kind | u32::from(self.largest_score()) << 16,
+            self.exponent.cast_unsigned(),
+            // 0 means the maximum, as in packs of an earlier minor version.
+            self.levels as u32 % LEVELS as u32,
+        ];
+        let mut section = head.as_bytes().to_vec();
+        append(&mut section, &self.centre);
+        append(&mut section, &self.weights.concat());
+        append(&mut section, &self.bias);
+        append(&mut section, thresholds);
         (SCORES_TAG, section)
     }
 
@@ -445,7 +424,7 @@ impl ScoreParts {
             .collect();
         let square: i128 = y.iter().map(|y| y * y).sum();
         let norm = square.isqrt().max(1);
-        let added = added.iter().copied().chain(std::iter::repeat(0));
+        let added = added.iter().copied().chain(iter::repeat(0));
         let heads = self.weights.iter().zip(&self.bias).zip(added);
         let outputs = heads.map(|((weights, bias), added)| {
             let products = weights.iter().zip(&y).map(|(w, y)| i128::from(*w) * y);
@@ -456,12 +435,7 @@ impl ScoreParts {
 
     /// The scores of one sentence, from the definition.
     pub fn naive_scores(&self, sentence: &[f32]) -> Vec<u8> {
-        self.naive_scores_with(sentence, &[])
-    }
-
-    /// [`naive_scores`](Self::naive_scores) with the sums of the features by candidate.
-    pub fn naive_scores_with(&self, sentence: &[f32], added: &[i64]) -> Vec<u8> {
-        let (outputs, norm) = self.naive_outputs(sentence, added);
+        let (outputs, norm) = self.naive_outputs(sentence, &[]);
         match &self.scoring {
             Scoring::Graded(thresholds) | Scoring::Features(thresholds) => {
                 let reached = |z: &i128| {
@@ -578,10 +552,6 @@ impl FeaturesParts {
         let rows = self.ordered();
         let weights: Vec<i8> = rows.values().flat_map(|row| row.iter().copied()).collect();
         let used: Vec<i8> = weights.iter().copied().filter(|w| *w != 0).collect();
-        let mut section = Vec::new();
-        section.extend((rows.len() as u32).to_le_bytes());
-        section.extend((self.scales.len() as u32).to_le_bytes());
-        section.extend((used.len() as u32).to_le_bytes());
         let FeatureKinds {
             words,
             pairs,
@@ -593,12 +563,12 @@ impl FeaturesParts {
             + 2 * u8::from(pairs)
             + 4 * u8::from(self.alone)
             + 8 * u8::from(symbols);
-        section.extend([1, flags, least, most, self.bucket_bits, self.shift, 0, 0]);
+        let sizes = [rows.len(), self.scales.len(), used.len()].map(|size| size as u32);
+        let rest = [1, flags, least, most, self.bucket_bits, self.shift, 0, 0];
+        let head = [sizes.as_bytes(), &rest].concat();
         let below = |bucket: u64| rows.keys().filter(|place| **place >> 16 < bucket).count() as u32;
-        let buckets = (0..=1u64 << self.bucket_bits).map(below);
-        append(&mut section, buckets.flat_map(u32::to_le_bytes).collect());
-        let keys = rows.keys().map(|place| *place as u16);
-        append(&mut section, keys.flat_map(u16::to_le_bytes).collect());
+        let buckets: Vec<u32> = (0..=1 << self.bucket_bits).map(below).collect();
+        let keys: Vec<u16> = rows.keys().map(|place| *place as u16).collect();
         let bits = |eight: &[i8]| {
             (0..)
                 .zip(eight)
@@ -606,16 +576,18 @@ impl FeaturesParts {
                 .sum()
         };
         let bitmaps = rows.values().flat_map(|row| row.chunks(8).map(bits));
-        append(&mut section, bitmaps.collect());
         let used_before = |row: usize| {
             let before = &weights[..row * self.scales.len()];
             before.iter().filter(|w| **w != 0).count() as u32
         };
-        let starts = (0..rows.len()).step_by(16).map(used_before);
-        append(&mut section, starts.flat_map(u32::to_le_bytes).collect());
-        append(&mut section, used.iter().map(|w| *w as u8).collect());
-        let scales = self.scales.iter();
-        append(&mut section, scales.flat_map(|s| s.to_le_bytes()).collect());
+        let starts: Vec<u32> = (0..rows.len()).step_by(16).map(used_before).collect();
+        let mut section = head;
+        append(&mut section, &buckets);
+        append(&mut section, &keys);
+        append(&mut section, &bitmaps.collect::<Vec<u8>>());
+        append(&mut section, &starts);
+        append(&mut section, &used);
+        append(&mut section, &self.scales);
         (FEATURES_TAG, section)
     }
 
@@ -670,10 +642,11 @@ pub fn naive_fixed(bits: u32, exponent: i32) -> i64 {
     if bits >> 31 == 1 { -clamped } else { clamped }
 }
 
-/// Zeroes to the next multiple of the alignment, then `bytes`.
-fn append(out: &mut Vec<u8>, bytes: Vec<u8>) {
-    out.resize(out.len().next_multiple_of(ALIGNMENT), 0);
-    out.extend(bytes);
+/// Zeroes to the next multiple of the alignment, then numbers. Their bytes are those of this
+/// machine, which is little-endian like the format.
+fn append<T: IntoBytes + Immutable>(section: &mut Vec<u8>, numbers: &[T]) {
+    section.resize(section.len().next_multiple_of(ALIGNMENT), 0);
+    section.extend(numbers.as_bytes());
 }
 
 /// A pack with these sections.
@@ -712,25 +685,25 @@ pub fn pack(dimension: u32, sections: &[Section]) -> Vec<u8> {
 }
 
 /// The pack without the outcome "nothing known".
-pub fn without_nothing_known(mut bytes: Vec<u8>) -> Vec<u8> {
-    let entry = (size_of::<Header>()..).step_by(24);
-    let mut entry = entry.take_while(|entry| entry + 24 <= bytes.len());
-    let entry = entry.find(|entry| bytes[*entry..].starts_with(b"SCOR"));
-    let offset = entry.expect("scores") + 8;
-    let offset = bytes[offset..offset + 8].try_into().expect("eight bytes");
-    bytes[u64::from_le_bytes(offset) as usize + 4] |= 4;
-    repair_digest(&mut bytes);
-    bytes
+pub fn without_nothing_known(bytes: Vec<u8>) -> Vec<u8> {
+    with_flag(bytes, SCORES_TAG, 4, 4)
 }
 
-/// The pack without an encoder, to which a text is one sentence. Its second section has features.
-pub fn taking_whole_texts(mut bytes: Vec<u8>) -> Vec<u8> {
-    let entry = size_of::<Header>() + 24;
-    assert_eq!(&bytes[entry..entry + 4], b"FEAT");
-    let offset = bytes[entry + 8..entry + 16]
-        .try_into()
-        .expect("eight bytes");
-    bytes[u64::from_le_bytes(offset) as usize + 13] |= 16;
+/// The pack without an encoder, to which a text is one sentence. It has features.
+pub fn taking_whole_texts(bytes: Vec<u8>) -> Vec<u8> {
+    with_flag(bytes, FEATURES_TAG, 13, 16)
+}
+
+/// The pack with a flag set in the byte `at` of a section.
+fn with_flag(mut bytes: Vec<u8>, tag: [u8; 4], at: usize, flag: u8) -> Vec<u8> {
+    let mut entries = bytes[size_of::<Header>()..].chunks_exact(size_of::<Entry>());
+    let entry = entries.find_map(|entry| {
+        Entry::read_from_bytes(entry)
+            .ok()
+            .filter(|it| it.tag == tag)
+    });
+    let start = entry.expect("the section is there").offset.get() as usize;
+    bytes[start + at] |= flag;
     repair_digest(&mut bytes);
     bytes
 }
@@ -769,16 +742,8 @@ pub fn features_pack(topics: &[&[&str]], alone: bool) -> Vec<u8> {
         rows,
         scales: vec![256; topics.len()],
     };
-    let scores = ScoreParts {
-        dimension: 2,
-        recoder: None,
-        exponent: 0,
-        centre: vec![0; 2],
-        weights: vec![vec![0; 2]; topics.len()],
-        bias: vec![0; topics.len()],
-        scoring: Scoring::Features((1..=8).map(|i| 256 * 12 * i).collect()),
-        levels: LEVELS,
-    };
+    let scoring = Scoring::Features((1..=8).map(|i| 256 * 12 * i).collect());
+    let scores = ScoreParts::of_heads(vec![vec![0; 2]; topics.len()], scoring);
     // At epsilon 1 sentence releases are right more often; from 3 on, those of whole texts of 1 to
     // 9 sentences.
     let (by_sentence, by_whole_text) = (
@@ -798,20 +763,13 @@ pub fn quality(
     accuracies: &[u16],
     noiseless: &[u16],
 ) -> Section {
-    let head = QualityHead {
-        epsilon_count: (epsilons.len() as u32).into(),
-        length_count: (lengths.len() as u32).into(),
-        reserved: [0.into(); 2],
-    };
-    let mut section = head.as_bytes().to_vec();
-    for numbers in [epsilons, lengths] {
-        let bytes = numbers.iter().flat_map(|number| number.to_le_bytes());
-        append(&mut section, bytes.collect());
-    }
-    for numbers in [accuracies, noiseless] {
-        let bytes = numbers.iter().flat_map(|number| number.to_le_bytes());
-        append(&mut section, bytes.collect());
-    }
+    let mut section = [epsilons.len() as u32, lengths.len() as u32, 0, 0]
+        .as_bytes()
+        .to_vec();
+    append(&mut section, epsilons);
+    append(&mut section, lengths);
+    append(&mut section, accuracies);
+    append(&mut section, noiseless);
     (QUALITY_TAG, section)
 }
 
