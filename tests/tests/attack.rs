@@ -2,18 +2,13 @@
 //! shown to succeed against a flawed mechanism.
 
 use undertone_audit::sampled::statistics::g_test;
-use undertone_core::epsilon::Epsilon;
 use undertone_core::hazmat;
 use undertone_core::rng::PublicRng;
 use undertone_core::vector::{Noise, VectorMechanism};
 use undertone_tests::noise::{normal, textbook, uniform};
-use undertone_tests::soak;
+use undertone_tests::{epsilon, soak};
 
 const NOISES: [Noise; 2] = [Noise::Laplace, Noise::DiscreteLaplace];
-
-fn epsilon(micro: u32) -> Epsilon {
-    Epsilon::from_micro(micro).expect("an epsilon")
-}
 
 /// A vector of norm 1, like an encoder's.
 fn embedding(dimension: usize, rng: &mut PublicRng) -> Vec<f64> {

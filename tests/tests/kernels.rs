@@ -10,9 +10,9 @@ use undertone_core::rng::rand_core::Rng;
 use undertone_core::rng::{PublicRng, below};
 use undertone_core::select::Rule;
 use undertone_core::unit::Unit;
-use undertone_tests::FixedEntropy;
 use undertone_tests::documents::levels_of;
 use undertone_tests::packs::{DepthParts, LayerParts, RecoderParts, ScoreParts, Scoring};
+use undertone_tests::{FixedEntropy, golden};
 
 /// More sentences than counts of 7 bits hold.
 type Large<'p> = Document<'p, 255, 30>;
@@ -91,90 +91,22 @@ fn check(bytes: &[u8], sentences: &[Vec<f32>]) -> (Vec<u8>, Vec<[u8; 24]>) {
     expected
 }
 
-/// Every number of sentences around a group, and more than a document holds, in one call.
-#[test]
-fn all_at_once_is_one_by_one() {
-    let mut rng = PublicRng::new(0x7e57_5003);
-    let scored = |recoder: Option<RecoderParts>, inputs, rng: &mut PublicRng| {
-        let weights = |_| (0..inputs).map(|_| rng.next_u32() as i8).collect();
-        ScoreParts {
-            levels: 160,
-            dimension: 40,
-            exponent: if recoder.is_some() { 0 } else { 9 },
-            recoder,
-            centre: vec![3; inputs],
-            weights: (0..140).map(weights).collect(),
-            bias: vec![0; 140],
-            scoring: Scoring::Graded((-4..4).map(|t| t * 100_000).collect()),
-        }
-        .to_pack()
-    };
-    let recoder = recoder(&mut rng, 40, 20);
-    let packs = [
-        // Around the numbers of coordinates converted at a time, and of rows multiplied at a time.
-        depth_pack(&mut rng, 1, 1),
-        depth_pack(&mut rng, 383, 7),
-        depth_pack(&mut rng, 385, 8),
-        depth_pack(&mut rng, 800, 9),
-        scored(None, 40, &mut rng),
-        scored(Some(recoder), 20, &mut rng),
-    ];
-    for bytes in packs {
-        let pack = Pack::parse(&bytes).expect("a pack");
-        for n in [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 128, 130] {
-            let sentences = sentences(&mut rng, pack.dimension(), n);
-            for backend in Backend::available() {
-                let mut one_by_one = Document::new(&pack).expect("room for it");
-                let mut at_once = Document::new(&pack).expect("room for it");
-                force_backend(&mut one_by_one, backend);
-                force_backend(&mut at_once, backend);
-                for sentence in sentences.iter().take(128) {
-                    one_by_one.push(sentence).expect("room");
-                }
-                assert_eq!(at_once.push_all(&sentences.concat()), Ok(n.min(128)));
-                assert_eq!(at_once.sentence_count(), n.min(128));
-                let levels = levels_of(&one_by_one);
-                assert_eq!(levels_of(&at_once), levels, "{backend:?} {n}");
-            }
-        }
-    }
-}
-
 #[test]
 fn all_at_once_takes_whole_sentences_only() {
-    let bytes = depth_pack(&mut PublicRng::new(0x7e57_5004), 7, 3);
-    let pack = Pack::parse(&bytes).expect("a pack");
+    let pack = Pack::parse(golden::PACK).expect("the golden pack");
     let mut document = Document::new(&pack).expect("room for it");
-    for found in [1, 6, 8, 13, 7 * 200 - 1] {
-        let refused = Err(DocumentError::Dimension { expected: 7, found });
+    for found in [1, 15, 17, 31, 16 * 200 - 1] {
+        let expected = 16;
+        let refused = Err(DocumentError::Dimension { expected, found });
         assert_eq!(document.push_all(&vec![0.5; found]), refused);
         assert_eq!(document.sentence_count(), 0);
     }
     assert_eq!(document.push_all(&[]), Ok(0));
-    assert_eq!(document.push_all(&[0.5; 7 * 126]), Ok(126));
-    assert_eq!(document.push_all(&[0.5; 7 * 5]), Ok(2));
-    assert_eq!(document.push_all(&[0.5; 7]), Ok(0));
-    assert_eq!(
-        document.push(&[0.5; 7]),
-        Err(DocumentError::Full { limit: 128 })
-    );
-}
-
-/// Random directions and codes, with boundaries over the width of a projection.
-fn depth_pack(rng: &mut PublicRng, dimension: usize, directions: usize) -> Vec<u8> {
-    let width = 1i32 << 21;
-    let mut codes = vec![vec![0; 300]; directions];
-    codes.iter_mut().for_each(|row| rng.fill_bytes(row));
-    let direction = |_| (0..dimension).map(|_| rng.next_u32() as i16).collect();
-    DepthParts {
-        dimension,
-        exponent: 9,
-        shift: 6,
-        directions: (0..directions).map(direction).collect(),
-        boundaries: vec![(0..255).map(|i| i * (width / 128) - width).collect(); directions],
-        codes,
-    }
-    .to_pack()
+    assert_eq!(document.push_all(&[0.5; 16 * 126]), Ok(126));
+    assert_eq!(document.push_all(&[0.5; 16 * 5]), Ok(2));
+    assert_eq!(document.push_all(&[0.5; 16]), Ok(0));
+    let full = Err(DocumentError::Full { limit: 128 });
+    assert_eq!(document.push(&[0.5; 16]), full);
 }
 
 fn recoder(rng: &mut PublicRng, inputs: usize, outputs: usize) -> RecoderParts {
@@ -200,7 +132,7 @@ fn depth_is_the_same_on_every_backend() {
     for round in 0..14 {
         let k = [0, 1, 2, 20, 127, 128, 255][round % 7];
         // Unoptimised, long documents of long vectors take minutes.
-        let d = [1, 31, 96, 768, 1030, 2100][number(&mut rng, if k > 20 { 3 } else { 6 })];
+        let d = [1, 96, 385, 800, 1030, 2100][number(&mut rng, if k > 20 { 3 } else { 6 })];
         let p = 1 + number(&mut rng, if k > 20 { 9 } else { 30 });
         let m = [1, 63, 64, 1023, 1025, 4097, 5000][number(&mut rng, 7)];
         let mut parts = DepthParts {
@@ -244,22 +176,21 @@ fn scores_are_the_same_on_every_backend() {
         let k = [0, 1, 5, if d > 96 { 20 } else { 255 }][round % 4];
         let recoder = (round % 3 == 0).then(|| recoder(&mut rng, d, d.div_ceil(2)));
         let inputs = recoder.as_ref().map_or(d, |_| d.div_ceil(2));
-        let mut parts = ScoreParts {
-            levels: 160,
+        let scoring = match round % 5 {
+            3 => Scoring::Vote,
+            _ => Scoring::Graded((-4..4).map(|t| t * 1_000_000).collect()),
+        };
+        let mut numbers = |n| (0..n).map(|_| rng.next_u32()).collect::<Vec<u32>>();
+        let bytes = |numbers: Vec<u32>| numbers.into_iter().map(|w| w as i8).collect();
+        let weights = (0..c).map(|_| bytes(numbers(inputs))).collect();
+        let parts = ScoreParts {
             dimension: d,
             exponent: if recoder.is_some() { 0 } else { 9 },
             recoder,
-            centre: (0..inputs).map(|_| rng.next_u32() as i16 >> 8).collect(),
-            weights: vec![vec![0; inputs]; c],
-            bias: (0..c).map(|_| rng.next_u32() as i32 >> 12).collect(),
-            scoring: match round % 5 {
-                3 => Scoring::Vote,
-                _ => Scoring::Graded((-4..4).map(|t| t * 1_000_000).collect()),
-            },
+            centre: numbers(inputs).into_iter().map(|x| x as i16 >> 8).collect(),
+            bias: numbers(c).into_iter().map(|b| b as i32 >> 12).collect(),
+            ..ScoreParts::of_heads(weights, scoring)
         };
-        for w in parts.weights.iter_mut().flatten() {
-            *w = rng.next_u32() as i8;
-        }
         let sentences = sentences(&mut rng, d, k);
         let (levels, _) = check(&parts.to_pack(), &sentences);
         if k <= 20 && c <= 129 {

@@ -18,18 +18,14 @@ use undertone_core::rng::PublicRng;
 use undertone_core::rng::rand_core::Rng;
 use undertone_core::select::Rule;
 use undertone_core::unit::Unit;
-use undertone_core::vector::{VectorError, VectorMechanism};
+use undertone_core::vector::VectorMechanism;
 use undertone_core::words::{Bag, Vocabulary, WordMechanism, WordsError};
-use undertone_tests::{FixedEntropy, golden, soak};
+use undertone_tests::{FixedEntropy, epsilon, golden, soak};
 
 /// Unit of the ledgers of these tests.
 const UNIT: Unit = Unit::WholeText;
 
 type Image = [u8; LEDGER_BYTES];
-
-fn epsilon(micro: u32) -> Epsilon {
-    Epsilon::from_micro(micro).expect("in range")
-}
 
 fn create(budget: u64, id: u8) -> Image {
     Ledger::create(UNIT, budget, &mut FixedEntropy::new(&[id; 8])).expect("a budget and entropy")
@@ -134,19 +130,15 @@ fn files_are_as_documented() {
         .into_iter()
         .enumerate()
     {
-        let before = file;
+        let mut expected = file;
         let grant = spend(&mut ledger, &mut file, micro, window).expect("within budget");
         assert_eq!(grant.epsilon().micro(), micro);
         let spent = if step == 1 { 4 } else { micro.into() };
-        let expected = record(7, step as u64 + 2, window, 10, spent);
         // The slots alternate, starting with the second.
         let start = if step % 2 == 0 { RECORD_BYTES } else { 0 };
-        assert_eq!(file[start..start + RECORD_BYTES], expected);
-        let other = RECORD_BYTES - start;
-        assert_eq!(
-            file[other..other + RECORD_BYTES],
-            before[other..other + RECORD_BYTES]
-        );
+        let record = record(7, step as u64 + 2, window, 10, spent);
+        apply(&mut expected, (start, record));
+        assert_eq!(file, expected);
         assert_eq!(open(&file).remaining(window), Ok(10 - spent));
     }
 }
@@ -176,10 +168,8 @@ fn budgets_belong_to_their_window() {
     }
     // More than a budget, exactly a budget, and the last window.
     let (remaining, needed) = (10, 11);
-    assert_eq!(
-        reserve(&mut ledger, &file, 11, 6),
-        Err(LedgerError::Exhausted { remaining, needed })
-    );
+    let refused = reserve(&mut ledger, &file, 11, 6);
+    assert_eq!(refused, Err(LedgerError::Exhausted { remaining, needed }));
     let grant = spend(&mut ledger, &mut file, 10, u64::MAX).expect("a new window");
     assert_eq!(grant.epsilon(), epsilon(10));
     assert_eq!(open(&file).remaining(u64::MAX), Ok(0));
@@ -192,10 +182,8 @@ fn large_budgets_and_counters_do_not_overflow() {
     let _grant = spend(&mut ledger, &mut file, Epsilon::MAX.micro(), 1).expect("within budget");
     assert_eq!(ledger.remaining(1), Ok(u64::MAX - 1_000_000_000));
 
-    let mut file = image(
-        record(1, 7, 1, u64::MAX, u64::MAX - 3),
-        record(1, 6, 1, u64::MAX, 0),
-    );
+    let spent = record(1, 7, 1, u64::MAX, u64::MAX - 3);
+    let mut file = image(spent, record(1, 6, 1, u64::MAX, 0));
     let mut ledger = open(&file);
     assert_eq!(drain(&mut ledger, &mut file, 1), 3);
 
@@ -312,19 +300,15 @@ fn failed_reservations_stay_spent_and_write_their_slot_again() {
     assert_eq!((third.0, ledger.remaining(1)), (second.0, Ok(60)));
     // Torn while the app keeps running: it remembers what it spent.
     file[third.0 + 30..third.0 + 60].copy_from_slice(&third.1[30..60]);
-    assert_eq!(
-        ledger.resume().expect("reserved").persisted(&file).err(),
-        Some(LedgerError::NotPersisted)
-    );
+    let refused = ledger.resume().expect("reserved").persisted(&file).err();
+    assert_eq!(refused, Some(LedgerError::NotPersisted));
     assert_eq!(ledger.remaining(1), Ok(60));
     let fourth = reserve(&mut ledger, &file, 1, 1).expect("within budget");
     assert_eq!(fourth.0, third.0);
     // Everything granted is still recorded.
     let (start, other) = (fourth.0, RECORD_BYTES - fourth.0);
-    assert_eq!(
-        file[other..other + RECORD_BYTES],
-        kept[other..other + RECORD_BYTES]
-    );
+    let granted = other..other + RECORD_BYTES;
+    assert_eq!(file[granted.clone()], kept[granted]);
     assert_eq!(fourth.1, record(1, 6, 1, 100, 41));
     apply(&mut file, fourth);
     let grant = ledger.resume().expect("reserved").persisted(&file);
@@ -412,14 +396,12 @@ fn flipped_bits_never_add_budget() {
                 assert_eq!(ledger.remaining(window + 1), Ok(10));
             }
             // If both are damaged, nothing is left.
-            let mut both = flipped;
-            both[..].copy_from_slice(&file);
+            let mut both = file;
             both[bit / 8] ^= 1 << (bit % 8);
             both[(bit / 8 + RECORD_BYTES) % LEDGER_BYTES] ^= 1;
-            assert!(matches!(
-                try_open(&both),
-                Err(LedgerError::Damaged | LedgerError::NotALedger)
-            ));
+            let refused = try_open(&both).err();
+            let damaged = [Some(LedgerError::Damaged), Some(LedgerError::NotALedger)];
+            assert!(damaged.contains(&refused));
         }
     }
 }
@@ -442,12 +424,9 @@ fn other_files_are_refused() {
     // A torn record in either slot distinguishes a damaged ledger from another file.
     let mut torn = record(1, 5, 1, 10, 3);
     torn[40] ^= 1;
-    for file in [
-        image(torn, [0; 64]),
-        image([0; 64], torn),
-        image(torn, torn),
-    ] {
-        assert_eq!(try_open(&file).err(), Some(LedgerError::Damaged));
+    for (first, second) in [(torn, [0; 64]), ([0; 64], torn), (torn, torn)] {
+        let refused = try_open(&image(first, second)).err();
+        assert_eq!(refused, Some(LedgerError::Damaged));
     }
 
     let (a, b) = (record(1, 5, 1, 10, 3), record(1, 4, 1, 10, 1));
@@ -455,24 +434,20 @@ fn other_files_are_refused() {
     assert_eq!(open(&image(b, a)).remaining(1), Ok(7));
     let mut other_unit = record(1, 4, 1, 10, 1);
     other_unit[7] = Unit::Sentence.number();
-    for mixed in [
+    for other in [
         // Another unit, ledger or budget; the same counter; less spent later; an earlier window
         // later.
-        image(a, sealed(other_unit)),
-        image(a, record(2, 4, 1, 10, 1)),
-        image(a, record(1, 4, 1, 11, 1)),
-        image(a, record(1, 5, 1, 10, 1)),
-        image(a, a),
-        image(a, record(1, 4, 1, 10, 4)),
-        image(a, record(1, 4, 2, 10, 1)),
+        sealed(other_unit),
+        record(2, 4, 1, 10, 1),
+        record(1, 4, 1, 11, 1),
+        record(1, 5, 1, 10, 1),
+        a,
+        record(1, 4, 1, 10, 4),
+        record(1, 4, 2, 10, 1),
     ] {
-        assert_eq!(try_open(&mixed).err(), Some(LedgerError::Mixed));
-        let [first, second] = [0, RECORD_BYTES].map(|start| {
-            let record: [u8; RECORD_BYTES] = mixed[start..start + RECORD_BYTES].try_into().unwrap();
-            record
-        });
-        let turned = try_open(&image(second, first));
-        assert_eq!(turned.err(), Some(LedgerError::Mixed));
+        for mixed in [image(a, other), image(other, a)] {
+            assert_eq!(try_open(&mixed).err(), Some(LedgerError::Mixed));
+        }
     }
     // More spent than the budget: forged, so it counts as lost.
     let ledger = open(&image(a, record(1, 6, 1, 10, 11)));
@@ -513,11 +488,8 @@ fn stale_handles_are_refused() {
     let lost = reserve(&mut second, &file, 3, 1).expect("within budget");
     let _grant = spend(&mut first, &mut file, 4, 1).expect("within budget");
     assert_eq!(reserve(&mut second, &file, 3, 1), Err(LedgerError::Changed));
-    let reservation = second.resume().expect("reserved");
-    assert_eq!(
-        reservation.persisted(&file).err(),
-        Some(LedgerError::NotPersisted)
-    );
+    let refused = second.resume().expect("reserved").persisted(&file).err();
+    assert_eq!(refused, Some(LedgerError::NotPersisted));
     // It overwrites nothing with a newer version.
     let mut newer = lost.1;
     newer[6] = 3;
@@ -637,10 +609,12 @@ proptest! {
             let mut reopen = |file: &Image, ledger: &mut Ledger| {
                 undisturbed = false;
                 match try_open(file) {
-                    Ok(opened) => { *ledger = opened; true }
+                    Ok(opened) => *ledger = opened,
                     // Rot and a cut may destroy both slots; then nothing is granted ever after.
-                    Err(error) => { assert!(matches!(error, LedgerError::Damaged | LedgerError::NotALedger)); false }
+                    Err(LedgerError::Damaged | LedgerError::NotALedger) => return false,
+                    Err(error) => panic!("{error}"),
                 }
+                true
             };
             match step {
                 Step::Open => if !reopen(&file, &mut ledger) { break },
@@ -730,14 +704,9 @@ proptest! {
 /// Errors contain the numbers, in units of ε.
 #[test]
 fn refusals_name_what_is_left_and_what_is_needed() {
-    let mut ledger = open(&image(
-        record(1, 5, 1, 10_000_000, 9_500_000),
-        record(1, 4, 1, 10_000_000, 0),
-    ));
-    let file = image(
-        record(1, 5, 1, 10_000_000, 9_500_000),
-        record(1, 4, 1, 10_000_000, 0),
-    );
+    let newest = record(1, 5, 1, 10_000_000, 9_500_000);
+    let file = image(newest, record(1, 4, 1, 10_000_000, 0));
+    let mut ledger = open(&file);
     let refused = ledger
         .reserve(epsilon(2_000_000), 1, &file, None)
         .expect_err("more than is left");
@@ -751,8 +720,10 @@ fn refusals_name_what_is_left_and_what_is_needed() {
 /// Grants and files are for one unit, and every release refuses a grant for another unit.
 #[test]
 fn units_are_kept_apart() {
+    fn text(error: impl ToString) -> String {
+        error.to_string()
+    }
     let mut out = [0; 256];
-    let entropy = || FixedEntropy::new(&[1; 32]);
     let pack = Pack::parse(golden::PACK).expect("the golden pack");
     let mut document = Document::<'_>::new(&pack).expect("candidates");
     let vocabulary = Vocabulary::new(&pack).expect("a lexicon");
@@ -772,47 +743,32 @@ fn units_are_kept_apart() {
         for expected in Unit::ALL {
             let wrong = WrongUnit { expected, found };
             let opened = Ledger::open(expected, &file, &mut FixedEntropy::new(&SESSION)).err();
-            assert_eq!(
-                opened,
-                (expected != found).then_some(LedgerError::Unit(wrong))
-            );
-            let mut take = || {
-                let reservation = ledger
-                    .reserve(one, 1, &file, None)
-                    .expect("within the budget");
-                let write = (reservation.offset(), *reservation.record());
-                apply(&mut file, write);
-                let reservation = ledger.resume().expect("reserved");
-                reservation.persisted(&file).expect("it is there")
-            };
-            let recorded = take();
+            let refused = (expected != found).then_some(LedgerError::Unit(wrong));
+            assert_eq!(opened, refused);
+            let recorded = spend(&mut ledger, &mut file, 1_000_000, 1).expect("within the budget");
             assert_eq!(recorded.unit(), found);
             assert_eq!(recorded.words(), NonZero::new(1));
             for grant in [recorded, Grant::unrecorded(found, one)] {
+                let entropy = &mut FixedEntropy::new(&[1; 32]);
                 let refused = match expected {
-                    Unit::Sentence => document
-                        .release(grant, rule, &mut entropy())
-                        .err()
-                        .map(|error| (error == DocumentError::Unit(wrong), error.to_string())),
+                    Unit::Sentence => document.release(grant, rule, entropy).err().map(text),
                     Unit::WholeText => {
                         // The golden pack has no whole-text releases; the unit is checked first.
-                        let error = document.release_whole_text(grant, &mut entropy()).err();
-                        let error = error.filter(|error| *error != DocumentError::NoScores);
-                        error.map(|error| (error == DocumentError::Unit(wrong), error.to_string()))
+                        let error = document.release_whole_text(grant, entropy).err();
+                        error.filter(|it| *it != DocumentError::NoScores).map(text)
                     }
-                    Unit::Word => bag
-                        .release(1, words, grant, &mut entropy(), &mut out)
-                        .err()
-                        .map(|error| (error == WordsError::Unit(wrong), error.to_string())),
-                    Unit::Vector => vector
-                        .release(grant, &[0.5], &mut entropy(), &mut out)
-                        .err()
-                        .map(|error| (error == VectorError::Unit(wrong), error.to_string())),
+                    Unit::Word => {
+                        let written = bag.release(1, words, grant, entropy, &mut out);
+                        written.err().map(text)
+                    }
+                    Unit::Vector => {
+                        let written = vector.release(grant, &[0.5], entropy, &mut out);
+                        written.err().map(text)
+                    }
                 };
-                assert_eq!(refused.is_some(), expected != found, "{expected} {found}");
-                if let Some((right, text)) = refused {
-                    assert!(right && text.contains(&format!("\"{found}\"")), "{text}");
-                }
+                let right = (expected != found).then(|| format!("not the right grant: {wrong}"));
+                assert_eq!(refused, right, "{expected} {found}");
+                assert!(right.is_none_or(|text| text.contains(&format!("\"{found}\""))));
             }
         }
     }
@@ -826,13 +782,8 @@ fn bags_cost_what_their_words_cost() {
     let mut ledger = open(&file).expect("a ledger");
     let bag = |words| Cost::bag(epsilon(3), NonZero::new(words).expect("some"));
     let reservation = ledger.reserve(bag(20), 1, &file, None).expect("60 of 100");
-    let write = (reservation.offset(), *reservation.record());
-    apply(&mut file, write);
-    let grant = ledger
-        .resume()
-        .expect("reserved")
-        .persisted(&file)
-        .expect("it is there");
+    apply(&mut file, (reservation.offset(), *reservation.record()));
+    let grant = reservation.persisted(&file).expect("it is there");
     assert_eq!(grant.epsilon(), epsilon(3));
     assert_eq!(grant.words(), NonZero::new(20));
     assert_eq!(ledger.remaining(1), Ok(40));
@@ -957,13 +908,8 @@ fn no_file_that_is_set_back_grants_again() {
         let mut anew = platform.clone();
         anew.file = create(BUDGET, 2);
         granted_at_most(&mut anew, granted, BUDGET, &mut refusals);
-        let recreated = Ledger::recreate_spent(
-            UNIT,
-            BUDGET,
-            1,
-            &mut platform,
-            &mut FixedEntropy::new(&[3; 8]),
-        );
+        let entropy = &mut FixedEntropy::new(&[3; 8]);
+        let recreated = Ledger::recreate_spent(UNIT, BUDGET, 1, &mut platform, entropy);
         platform.file = recreated.expect("a budget");
         assert_eq!(platform.open().expect("recreated").remaining(1), Ok(0));
         assert_eq!(platform.open().expect("recreated").remaining(2), Ok(BUDGET));
@@ -974,12 +920,8 @@ fn no_file_that_is_set_back_grants_again() {
             granted_at_most(&mut back, granted, BUDGET, &mut refusals);
         }
     }
-    for (what, times) in [("set back", 1), ("lost", 1)] {
-        assert!(
-            refusals.get(what).is_some_and(|found| *found > times),
-            "{refusals:?}"
-        );
-    }
+    let often = |what| refusals.get(what).is_some_and(|found| *found > 1);
+    assert!(often("set back") && often("lost"), "{refusals:?}");
 }
 
 /// A clock that was ahead once leaves a ledger of a far window, which refuses the present one for
@@ -1061,17 +1003,15 @@ fn without_a_counter_a_file_is_set_back_unnoticed() {
     // Once it counts, only the newest file is accepted; a file ahead of it is refused.
     platform.lazy = false;
     assert_eq!(platform.spend(1, 1), Ok(1));
-    let (ledger, platform_counter) = (9, platform.counter.expect("it counts"));
-    platform.file = image(record(1, 9, 1, 10, 1), record(1, 8, 1, 10, 1));
+    let (file, counter) = (9, platform.counter.expect("it counts"));
+    platform.file = image(record(1, file, 1, 10, 1), record(1, 8, 1, 10, 1));
     let set_back = LedgerError::SetBack {
-        ledger,
-        platform: platform_counter,
+        ledger: file,
+        platform: counter,
     };
     assert_eq!(platform.open().err(), Some(set_back));
-    assert_eq!(
-        Contents::read(&platform.file, platform.counter).err(),
-        Some(set_back)
-    );
+    let read = Contents::read(&platform.file, Some(counter));
+    assert_eq!(read.err(), Some(set_back));
 }
 
 /// A ledger that stays open all day: a step that fails counts as spent, and nothing else does.

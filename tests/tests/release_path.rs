@@ -18,24 +18,19 @@ use undertone_core::hazmat;
 use undertone_core::laplace::Noise;
 use undertone_core::ledger::Grant;
 use undertone_core::pack::Pack;
+use undertone_core::projective::Order;
 use undertone_core::release::{BagRelease, DrawnBy, Release, VectorRelease, WordMechanism};
 use undertone_core::rng::PublicRng;
 use undertone_core::rng::rand_core::{Rng, SeedableRng};
-use undertone_core::select::{Ratio, Rule, SliceLevels};
+use undertone_core::select::{Ratio, SliceLevels};
 use undertone_core::unit::Unit;
 use undertone_core::vector::VectorMechanism;
 use undertone_core::words::{Bag, Vocabulary};
-use undertone_tests::FixedEntropy;
 use undertone_tests::documents::levels_of;
 use undertone_tests::packs::{DepthParts, LexiconParts, ScoreParts};
-
-const RULES: [Rule; 2] = [Rule::PermuteAndFlip, Rule::Exponential];
+use undertone_tests::{FixedEntropy, RULES, epsilon};
 
 type Key = [u8; 32];
-
-fn epsilon(micro: u32) -> Epsilon {
-    Epsilon::from_micro(micro).expect("an epsilon")
-}
 
 /// Compares `release` with `draw` on both sides of a step, for each of `keys` keys that has one.
 fn compare<T: PartialEq + Debug>(
@@ -103,13 +98,12 @@ fn with_sentences<'p>(pack: &Pack<'p>) -> Document<'p, 40, 8> {
     let dimension = pack.dimension();
     for sentence in 0..7 {
         let at = |coordinate: usize| (sentence * (coordinate + 2) % 5) as f32;
-        let embedding: Vec<f32> = match dimension {
-            2 => (0..2).map(at).collect(),
-            // One of the rows of the table.
-            _ => (0..dimension)
-                .map(|i| f32::from(i == sentence % 3))
-                .collect(),
+        // Of the pack with scores one of the rows of the table.
+        let coordinate = |i| match dimension {
+            2 => at(i),
+            _ => f32::from(i == sentence % 3),
         };
+        let embedding: Vec<f32> = (0..dimension).map(coordinate).collect();
         document.push(&embedding).expect("room");
     }
     document
@@ -183,12 +177,7 @@ fn whole_text_releases_draw_by_the_epsilon_that_they_state() {
             let point = outcome(&release, epsilon, |found| {
                 matches!(found, DrawnBy::Projective(_))
             });
-            (
-                release
-                    .order()
-                    .map_or(0, undertone_core::projective::Order::number),
-                point,
-            )
+            (release.order().map_or(0, Order::number), point)
         },
     );
 }
@@ -209,11 +198,8 @@ fn bags_draw_by_the_epsilon_that_they_state() {
         }
         bag
     };
-    let mechanisms = RULES.map(WordMechanism::Selection);
-    for mechanism in mechanisms
-        .into_iter()
-        .chain([WordMechanism::LaplaceNearest])
-    {
+    let [flip, exponential] = RULES.map(WordMechanism::Selection);
+    for mechanism in [flip, exponential, WordMechanism::LaplaceNearest] {
         compare(
             &format!("{mechanism:?}"),
             300,
@@ -231,10 +217,8 @@ fn bags_draw_by_the_epsilon_that_they_state() {
                     .release(WORDS, mechanism, grant, &mut source, &mut out)
                     .expect("words");
                 let release = BagRelease::from_bytes(&out).expect("a release");
-                assert_eq!(
-                    (release.epsilon(), release.mechanism()),
-                    (epsilon, mechanism)
-                );
+                let stated = (release.epsilon(), release.mechanism());
+                assert_eq!(stated, (epsilon, mechanism));
                 release.words().collect()
             },
         );

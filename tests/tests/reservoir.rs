@@ -4,7 +4,7 @@ use std::num::NonZero;
 
 use undertone_core::appointment::Appointment;
 use undertone_core::document::{Document, DocumentError};
-use undertone_core::epsilon::{Epsilon, Micro};
+use undertone_core::epsilon::Micro;
 use undertone_core::form::{AnswersError, Form, NO_ANSWER};
 use undertone_core::ledger::{Contents, Grant, LEDGER_BYTES, Ledger, RECORD_BYTES, Storage};
 use undertone_core::pack::Pack;
@@ -15,15 +15,11 @@ use undertone_core::reservoir::{
 use undertone_core::rng::PublicRng;
 use undertone_core::rng::rand_core::Rng;
 use undertone_core::unit::Unit;
-use undertone_tests::FixedEntropy;
 use undertone_tests::forms::FormParts;
 use undertone_tests::packs::ScoreParts;
+use undertone_tests::{FixedEntropy, epsilon};
 
 const ENTROPY: [u8; 32] = [7; 32];
-
-fn epsilon(micro: u32) -> Epsilon {
-    Epsilon::from_micro(micro).expect("in range")
-}
 
 fn grant(unit: Unit) -> Grant {
     Grant::unrecorded(unit, epsilon(3_000_000))
@@ -55,19 +51,17 @@ fn the_release_of_a_kept_line_is_that_of_its_document() {
     type Drawn = Result<Release, DocumentError>;
     type FromDocument = fn(&mut Document<'_>, Grant, &mut FixedEntropy<'_>) -> Drawn;
     type FromReservoir = fn(Reservoir, Grant, &mut FixedEntropy<'_>) -> Drawn;
-    let ways: [(FromDocument, FromReservoir); 2] = [
-        (
-            |d, g, e| d.release_whole_text(g, e),
-            |r, g, e| r.release_whole_text(g, e),
-        ),
-        (
-            |d, g, e| d.release_projective(g, e),
-            |r, g, e| r.release_projective(g, e),
-        ),
+    let from_documents: [FromDocument; 2] = [
+        |d, g, e| d.release_whole_text(g, e),
+        |d, g, e| d.release_projective(g, e),
+    ];
+    let from_reservoirs: [FromReservoir; 2] = [
+        |r, g, e| r.release_whole_text(g, e),
+        |r, g, e| r.release_projective(g, e),
     ];
     for (best, known) in (0..5).flat_map(|best| [(best, true), (best, false)]) {
         let pack = pack_of(best);
-        for (from_document, from_reservoir) in ways {
+        for (from_document, from_reservoir) in from_documents.iter().zip(from_reservoirs) {
             for key in 1..=50 {
                 let [mut line, mut kept] = [(); 2].map(|()| {
                     let mut document = document(&pack);
@@ -80,16 +74,9 @@ fn the_release_of_a_kept_line_is_that_of_its_document() {
                 let added = reservoir.add(&mut kept, &mut FixedEntropy::new(&[3; 32]));
                 assert_eq!((added, kept.sentence_count()), (Ok(()), 0));
                 let entropy = [key; 32];
-                let expected = from_document(
-                    &mut line,
-                    grant(Unit::WholeText),
-                    &mut FixedEntropy::new(&entropy),
-                );
-                let found = from_reservoir(
-                    reservoir,
-                    grant(Unit::WholeText),
-                    &mut FixedEntropy::new(&entropy),
-                );
+                let [source, same] = &mut [(); 2].map(|()| FixedEntropy::new(&entropy));
+                let expected = from_document(&mut line, grant(Unit::WholeText), source);
+                let found = from_reservoir(reservoir, grant(Unit::WholeText), same);
                 assert!(expected.is_ok());
                 assert_eq!(found, expected, "{best} {known} {key}");
             }
@@ -122,32 +109,22 @@ fn a_drawn_sentence_is_released_with_the_larger_epsilon() {
         for key in 1..=200 {
             let entropy = [key; 32];
             let one = Grant::unrecorded(Unit::Sentence, epsilon(1_000_000));
-            let drawn = filled()
-                .release_drawn(one, &mut FixedEntropy::new(&entropy))
-                .expect("entropy");
+            let drawn = filled().release_drawn(one, &mut FixedEntropy::new(&entropy));
+            let drawn = drawn.expect("entropy");
             let whole = Grant::unrecorded(Unit::WholeText, epsilon(all as u32));
-            let expected = filled()
-                .release_whole_text(whole, &mut FixedEntropy::new(&entropy))
-                .expect("entropy");
-            assert_eq!(drawn.number(), expected.number(), "{k} {known} {key}");
+            let expected = filled().release_whole_text(whole, &mut FixedEntropy::new(&entropy));
+            let expected = expected.expect("entropy").number();
+            assert_eq!(drawn.number(), expected, "{k} {known} {key}");
             assert_eq!(drawn.epsilon(), epsilon(1_000_000));
-            assert_eq!(
-                (drawn.mechanism(), drawn.places()),
-                (Mechanism::Drawn, Some(places(k)))
-            );
-            assert_eq!(
-                drawn.outcome(5) == Some(Outcome::NothingKnown),
-                drawn.number() == 5
-            );
+            let stated = (drawn.mechanism(), drawn.places());
+            assert_eq!(stated, (Mechanism::Drawn, Some(places(k))));
+            let nothing = drawn.outcome(5) == Some(Outcome::NothingKnown);
+            assert_eq!(nothing, drawn.number() == 5);
             assert_eq!(Release::from_bytes(&drawn.to_bytes()), Ok(drawn));
             numbers[drawn.number() as usize] += 1;
         }
-        let most = numbers.iter().max();
-        assert_eq!(
-            most,
-            Some(&numbers[if known { 1 } else { 5 }]),
-            "{k} {numbers:?}"
-        );
+        let expected = numbers[if known { 1 } else { 5 }];
+        assert_eq!(numbers.iter().max(), Some(&expected), "{k} {numbers:?}");
     }
 }
 
@@ -274,10 +251,8 @@ fn answers_go_on_after_a_restart() {
             let read = AnswerReservoir::from_bytes(&stored, &form);
             let mut read = read.expect("intact");
             let mut entropy = FixedEntropy::new(&entropy);
-            assert_eq!(
-                (read.add(&answers, &mut entropy), entropy.left()),
-                (Ok(()), 0)
-            );
+            let added = (read.add(&answers, &mut entropy), entropy.left());
+            assert_eq!(added, (Ok(()), 0));
             stored = read.to_bytes();
             assert_eq!(running.to_bytes(), stored);
         }
@@ -305,11 +280,8 @@ fn refusals_of_answers_depend_on_no_answer() {
     for answers in [[0, 0, 0], [u32::MAX, 40, 9]] {
         for count in [0, 2] {
             let failed = reservoir.add(&answers[..count], &mut FixedEntropy::new(&ENTROPY));
-            let expected = AnswersError::Length {
-                found: count,
-                expected: 3,
-            };
-            assert_eq!(failed, Err(expected));
+            let (found, expected) = (count, 3);
+            assert_eq!(failed, Err(AnswersError::Length { found, expected }));
         }
         let failed = reservoir.add(&answers, &mut FixedEntropy::new(&[]));
         assert_eq!(failed, Err(AnswersError::Entropy));
@@ -417,32 +389,4 @@ fn a_device_releases_as_often_as_appointed() {
             }
         }
     }
-}
-
-/// Why no mechanism memoises: with a permanent noisy answer for each of two values, some two
-/// reports are possible for somebody whose value changes and impossible for somebody whose value
-/// stays. With a fresh draw for each report no two reports are.
-#[test]
-fn permanent_answers_tell_change_from_constancy() {
-    // Probabilities in quarters: the answer is the value in 3 of 4 cases.
-    let answer = |value: usize, answer: usize| if value == answer { 3 } else { 1 };
-    let year = |values: [usize; 2], reports: [usize; 2], permanent: bool| -> u32 {
-        if permanent && values[0] == values[1] {
-            return if reports[0] == reports[1] {
-                4 * answer(values[0], reports[0])
-            } else {
-                0
-            };
-        }
-        answer(values[0], reports[0]) * answer(values[1], reports[1])
-    };
-    let reports = [[0, 0], [0, 1], [1, 0], [1, 1]];
-    let infinite = |permanent| {
-        let of = |reports| [[0, 0], [0, 1]].map(|values| year(values, reports, permanent));
-        reports
-            .iter()
-            .filter(|reports| of(**reports).contains(&0))
-            .count()
-    };
-    assert_eq!((infinite(true), infinite(false)), (2, 0));
 }

@@ -1,7 +1,4 @@
 //! The sentence splitter, on typed text and on arbitrary bytes.
-//!
-//! Chance: false alarm none, miss none. The limit of processor time is a hundred times the expected
-//! time; a quadratic rule takes hours.
 
 use proptest::prelude::*;
 use undertone_core::sentences::{MAX_SENTENCE_BYTES, next, next_finished, sentences};
@@ -107,64 +104,6 @@ fn sentences_finish_while_they_are_typed() {
             "bye"
         ]
     );
-}
-
-/// Processor time of this thread in seconds, so other programs do not count.
-#[cfg(target_os = "linux")]
-fn processor_time() -> f64 {
-    let stat = std::fs::read_to_string("/proc/thread-self/stat").expect("Linux");
-    // After the name in parentheses: user and system time, in hundredths of a second.
-    let (_, behind) = stat.rsplit_once(')').expect("a name");
-    let fields = behind.split_whitespace().skip(11).take(2);
-    fields
-        .map(|field| field.parse::<f64>().expect("a number") / 100.0)
-        .sum()
-}
-
-#[cfg(target_os = "linux")]
-#[test]
-fn time_is_linear() {
-    // Each text would take minutes if a rule scanned the rest of the text at every position.
-    for unit in [
-        ".",
-        "!",
-        "a.",
-        "a. ",
-        "?a",
-        "\n",
-        "\n ",
-        " ",
-        "\r\n",
-        "😀",
-        "😀 ",
-        "a😀 ",
-        ":) ",
-        "a:)",
-        "(",
-        "a. (",
-        "\"",
-        "a.\"",
-        "1. ",
-        "1\n",
-        "a\n",
-        "=)",
-        "((",
-        ":(",
-        "a/b?c",
-        "\u{2029}",
-        "\u{ff}",
-        ".\u{3000}",
-        "a! 😀 ",
-        "-",
-        "x",
-    ] {
-        let text = unit.repeat((1 << 20) / unit.len());
-        let start = processor_time();
-        let bytes: usize = sentences(text.as_bytes()).map(<[u8]>::len).sum();
-        assert!(bytes <= text.len());
-        let seconds = processor_time() - start;
-        assert!(seconds < 20.0, "{unit:?}: {seconds} s");
-    }
 }
 
 /// Bytes out of the marks that the rules test, valid UTF-8 or not.

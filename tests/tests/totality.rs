@@ -22,7 +22,6 @@ use undertone_core::quality::Quality;
 use undertone_core::release::{BagRelease, Mechanism, Release, ReleaseFormatError, VectorRelease};
 use undertone_core::rng::PublicRng;
 use undertone_core::rng::rand_core::Rng;
-use undertone_core::select::Rule;
 use undertone_core::unit::Unit;
 use undertone_core::vector::{Noise, Projection, VectorError, VectorMechanism};
 use undertone_core::words::{Bag, Vocabulary, WordMechanism, WordsError};
@@ -31,7 +30,7 @@ use undertone_tests::packs::{
     DepthParts, FeaturesParts, LayerParts, LexiconParts, PhrasesParts, ProjectionParts,
     RecoderParts, ScoreParts, Scoring, Section, pack, quality, repair_digest, taking_whole_texts,
 };
-use undertone_tests::{FixedEntropy, golden};
+use undertone_tests::{FixedEntropy, RULES, golden, largest_grant};
 
 thread_local! {
     /// Allocations of this thread.
@@ -66,8 +65,6 @@ fn allocations(run: impl FnOnce()) -> u64 {
     ALLOCATIONS.get() - before
 }
 
-const RULES: [Rule; 2] = [Rule::PermuteAndFlip, Rule::Exponential];
-
 /// Parses the bytes and, if they are a pack, uses every part of it.
 fn parse_and_use(bytes: &[u8]) -> Result<(), PackError> {
     let pack = Pack::parse(bytes)?;
@@ -85,16 +82,11 @@ fn parse_and_use(bytes: &[u8]) -> Result<(), PackError> {
         }
         assert!(lexicon.word(n).is_none() && lexicon.entry(n).is_none());
         let mut vector = vec![f32::NAN; lexicon.dimension()];
-        lexicon
-            .sentence_vector("she and the dog, 42 xyzzy", &mut vector)
-            .expect("the right length");
-        assert!(vector.iter().all(|x| x.is_finite()));
-        lexicon
-            .sentence_vector(
-                "Dogdog 東 İ\u{300}\u{200d}東g\u{10ffff}".as_bytes(),
-                &mut vector,
-            )
-            .expect("the right length");
+        let odd = "Dogdog 東 İ\u{300}\u{200d}東g\u{10ffff}";
+        for sentence in ["she and the dog, 42 xyzzy", odd] {
+            let written = lexicon.sentence_vector(sentence, &mut vector);
+            assert!(written.is_ok() && vector.iter().all(|x| x.is_finite()));
+        }
         let n = lexicon.phrase_count();
         for index in (0..n.min(1)).chain(n.saturating_sub(1)..n) {
             let words = lexicon.phrase(index).expect("a phrase");
@@ -143,10 +135,8 @@ fn parse_and_use(bytes: &[u8]) -> Result<(), PackError> {
             for sign in [1.0, -1.0] {
                 let mirrored: Vec<f32> = embedding.iter().map(|x| x * sign).collect();
                 for embedding in [embedding, &mirrored] {
-                    let text = b"the dog\xff isn't";
-                    document
-                        .push_encoded(text, embedding)
-                        .expect("the right length");
+                    let pushed = document.push_encoded(b"the dog\xff isn't", embedding);
+                    assert_eq!(pushed, Ok(()));
                 }
             }
             let alone = pack.features().is_some_and(|features| features.is_alone());
@@ -155,14 +145,9 @@ fn parse_and_use(bytes: &[u8]) -> Result<(), PackError> {
             let candidates = pack.candidate_count();
             release_whole_text(&mut document, candidates, pack.scores().is_some());
             for rule in RULES {
-                let release = document
-                    .release(
-                        Grant::unrecorded(Unit::Sentence, Epsilon::MAX),
-                        rule,
-                        &mut FixedEntropy::new(&[1; 32]),
-                    )
-                    .expect("entropy");
-                assert!(release.number() < candidates);
+                let grant = largest_grant(Unit::Sentence);
+                let release = document.release(grant, rule, &mut FixedEntropy::new(&[1; 32]));
+                assert!(release.expect("entropy").number() < candidates);
             }
         }
     }
@@ -192,7 +177,7 @@ fn release_whole_text(document: &mut Document<'_, 7>, candidates: u32, scored: b
     let levels = levels_of(document);
     let allowed = document.check_whole_text();
     for empty in [false, true] {
-        let grant = Grant::unrecorded(Unit::WholeText, Epsilon::MAX);
+        let grant = largest_grant(Unit::WholeText);
         match document.release_whole_text(grant, &mut FixedEntropy::new(&[1; 32])) {
             Ok(release) => {
                 assert!(scored && allowed == Ok(()));
@@ -213,7 +198,7 @@ fn release_whole_text(document: &mut Document<'_, 7>, candidates: u32, scored: b
             }
         }
         assert!(!empty || document.sentence_count() == 0 || allowed.is_err());
-        let grant = Grant::unrecorded(Unit::WholeText, Epsilon::MAX);
+        let grant = largest_grant(Unit::WholeText);
         let released = document.release_projective(grant, &mut FixedEntropy::new(&[1; 32]));
         assert_eq!(released.as_ref().err(), allowed.as_ref().err());
         assert!(released.is_ok_and(|release| release.order().is_some()) || allowed.is_err());
@@ -232,14 +217,9 @@ fn use_words(vocabulary: &Vocabulary<'_>) {
         for word in ["dog", "xyzzy", "the"] {
             bag.push(word);
         }
-        let mechanism = WordMechanism::Selection(rule);
-        let written = bag.release(
-            1,
-            mechanism,
-            Grant::unrecorded(Unit::Word, Epsilon::MAX),
-            &mut FixedEntropy::new(&[1; 32]),
-            &mut out,
-        );
+        let (mechanism, grant) = (WordMechanism::Selection(rule), largest_grant(Unit::Word));
+        let entropy = &mut FixedEntropy::new(&[1; 32]);
+        let written = bag.release(1, mechanism, grant, entropy, &mut out);
         assert_eq!(written, Ok(out.len()));
         let release = BagRelease::from_bytes(&out).expect("a release");
         assert!(release.words().all(|word| word < vocabulary.word_count()));
@@ -249,14 +229,8 @@ fn use_words(vocabulary: &Vocabulary<'_>) {
         assert!(nearest < vocabulary.word_count());
     }
     // Some vectors are too large for the noise in any case, which is an error.
-    let mut rng = PublicRng::new(1);
-    let noisy = hazmat::draw_word(
-        vocabulary,
-        u32::MAX,
-        WordMechanism::LaplaceNearest,
-        Epsilon::MAX,
-        &mut rng,
-    );
+    let (mechanism, rng) = (WordMechanism::LaplaceNearest, &mut PublicRng::new(1));
+    let noisy = hazmat::draw_word(vocabulary, u32::MAX, mechanism, Epsilon::MAX, rng);
     assert!(matches!(noisy, Ok(_) | Err(WordsError::Laplace(_))));
 }
 
@@ -273,12 +247,11 @@ fn use_projection(projection: Projection<'_>, embedding: &[f32]) {
             )),
             Ok(mechanism) => {
                 let mut out = vec![0; mechanism.release_bytes()];
-                let length = mechanism.release(
-                    Grant::unrecorded(Unit::Vector, mechanism.laplace().epsilon()),
-                    embedding,
+                let (grant, entropy) = (
+                    largest_grant(Unit::Vector),
                     &mut FixedEntropy::new(&[1; 32]),
-                    &mut out,
                 );
+                let length = mechanism.release(grant, embedding, entropy, &mut out);
                 assert_eq!(length, Ok(out.len()));
                 let release = VectorRelease::from_bytes(&out).expect("a release");
                 assert_eq!(release.coordinates().len(), projection.row_count());
@@ -290,7 +263,7 @@ fn use_projection(projection: Projection<'_>, embedding: &[f32]) {
 
 /// A pack of a few hundred bytes for tests that are too slow with the golden one.
 fn tiny_pack() -> Vec<u8> {
-    pack(1, &tiny_sections())
+    pack(1, &[tiny_lexicon(), tiny_depth(vec![3], 8).to_section()])
 }
 
 /// The tiny pack with phrases.
@@ -300,91 +273,63 @@ fn tiny_phrases_pack() -> Vec<u8> {
         weights: vec![3, u16::MAX, u16::MAX],
         vectors: vec![vec![100], vec![127], vec![-128]],
     };
-    let [lexicon, depth] = tiny_sections();
-    pack(1, &[lexicon, phrases.to_section(), depth])
+    let depth = tiny_depth(vec![3], 8).to_section();
+    pack(1, &[tiny_lexicon(), phrases.to_section(), depth])
 }
 
-fn tiny_sections() -> [Section; 2] {
+fn tiny_lexicon() -> Section {
     let lexicon = LexiconParts {
         words: vec!["dog".to_owned(), "the".to_owned()],
         weights: vec![511, 1],
-        vectors: vec![vec![127], vec![-128]],
-        exponent: -8,
-        matching: 0,
+        ..LexiconParts::of_vectors(vec![vec![127], vec![-128]], -8)
     };
-    let depth = DepthParts {
-        dimension: 1,
-        exponent: 8,
+    lexicon.to_section()
+}
+
+fn tiny_depth(direction: Vec<i16>, exponent: i32) -> DepthParts {
+    DepthParts {
+        dimension: direction.len(),
+        exponent,
         shift: 1,
-        directions: vec![vec![3]],
+        directions: vec![direction],
         boundaries: vec![(-127..=127).collect()],
         codes: vec![vec![0, 100, 255]],
-    };
-    [lexicon.to_section(), depth.to_section()]
+    }
 }
 
 /// A pack of scores after a recoder, and one of depth after it.
 fn tiny_scores_pack(scoring: Scoring) -> Vec<u8> {
+    let layer = |weights, bias, shift| LayerParts {
+        weights,
+        bias,
+        shift,
+    };
     let recoder = RecoderParts {
         dimension: 2,
         exponent: 8,
         layers: vec![
-            LayerParts {
-                weights: vec![vec![3, -2], vec![-1, 1]],
-                bias: vec![100, -1],
-                shift: 1,
-            },
-            LayerParts {
-                weights: vec![vec![1, 5]],
-                bias: vec![i64::MAX],
-                shift: 40,
-            },
+            layer(vec![vec![3, -2], vec![-1, 1]], vec![100, -1], 1),
+            layer(vec![vec![1, 5]], vec![i64::MAX], 40),
         ],
     };
     let scores = ScoreParts {
-        levels: 160,
-        dimension: 2,
-        recoder: None,
-        exponent: 0,
         centre: vec![50],
-        weights: vec![vec![3], vec![-3], vec![0]],
         bias: vec![0, 500, i32::MIN],
-        scoring,
+        ..ScoreParts::of_heads(vec![vec![3], vec![-3], vec![0]], scoring)
     };
-    let depth = DepthParts {
-        dimension: 1,
-        exponent: 0,
-        shift: 1,
-        directions: vec![vec![3]],
-        boundaries: vec![(-127..=127).collect()],
-        codes: vec![vec![0, 100, 255]],
-    };
-    pack(
-        2,
-        &[
-            recoder.to_section(),
-            scores.to_section(),
-            depth.to_section(),
-        ],
-    )
+    let depth = tiny_depth(vec![3], 0).to_section();
+    pack(2, &[recoder.to_section(), scores.to_section(), depth])
 }
 
 /// The tiny pack with a projection.
 fn tiny_projection_pack() -> Vec<u8> {
-    let depth = DepthParts {
-        dimension: 3,
-        exponent: 8,
-        shift: 1,
-        directions: vec![vec![3, -1, 2]],
-        boundaries: vec![(-127..=127).collect()],
-        codes: vec![vec![0, 100, 255]],
-    };
     let projection = ProjectionParts {
         rows: vec![vec![3, -4, 0], vec![i16::MIN, 1, i16::MAX]],
         exponent: -7,
         bound_exponent: 1,
     };
-    pack(3, &[depth.to_section(), projection.to_section()])
+    let depth = tiny_depth(vec![3, -1, 2], 8).to_section();
+    pack(3, &[depth, projection.to_section()])
 }
 
 /// Ten candidates, so that a bitmap has bits of no candidate; rows with all, no and some weights.
@@ -417,47 +362,36 @@ fn tiny_features(alone: bool) -> FeaturesParts {
 fn tiny_quality() -> Section {
     let accuracies: Vec<u16> = (0..12).map(|i| i * 5461).collect();
     let noiseless = [65_534, 65_535, 7];
-    quality(
-        &[1_000_000, 3_000_000],
-        &[0, 1, 20],
-        &accuracies,
-        &noiseless,
-    )
+    let epsilons = [1_000_000, 3_000_000];
+    quality(&epsilons, &[0, 1, 20], &accuracies, &noiseless)
 }
 
 /// Features alone, and beside a lexicon; fewer levels.
 fn tiny_features_pack(alone: bool) -> Vec<u8> {
+    let weights = (0..10).map(|c| vec![c]).collect();
     let scores = ScoreParts {
         levels: 40,
-        dimension: 1,
-        recoder: None,
         exponent: 3,
-        centre: vec![0],
-        weights: (0..10).map(|c| vec![c]).collect(),
-        bias: vec![0; 10],
-        scoring: Scoring::Features(vec![100, -100, 700]),
+        ..ScoreParts::of_heads(weights, Scoring::Features(vec![100, -100, 700]))
     };
-    let mut sections = vec![scores.to_section(), tiny_features(alone).to_section()];
-    if alone {
-        sections.push(tiny_quality());
+    let other = if alone {
+        tiny_quality()
     } else {
-        let [lexicon, _] = tiny_sections();
-        sections.push(lexicon);
-    }
-    pack(1, &sections)
+        tiny_lexicon()
+    };
+    let features = tiny_features(alone).to_section();
+    pack(1, &[scores.to_section(), features, other])
 }
 
 /// The tiny pack with a lexicon of pieces.
 fn tiny_pieces_pack() -> Vec<u8> {
-    let words = ["##dog", "##g", "do", "東"].map(str::to_owned);
     let lexicon = LexiconParts {
-        words: words.into(),
+        words: ["##dog", "##g", "do", "東"].map(str::to_owned).into(),
         weights: vec![511, 1, 0, 9],
-        vectors: vec![vec![127], vec![-128], vec![1], vec![5]],
-        exponent: -8,
         matching: 1,
+        ..LexiconParts::of_vectors(vec![vec![127], vec![-128], vec![1], vec![5]], -8)
     };
-    let [_, depth] = tiny_sections();
+    let depth = tiny_depth(vec![3], 8).to_section();
     pack(1, &[lexicon.to_section(), depth])
 }
 
@@ -506,30 +440,17 @@ fn every_address_is_good() {
 #[test]
 fn every_truncation_is_refused() {
     for length in 0..golden::PACK.len() {
-        let error = parse_and_use(&golden::PACK[..length]).expect_err("a truncated pack");
-        let expected = if length < 128 {
-            PackError::TooShort {
-                found: length,
-                least: 128,
-            }
+        let (declared, found, least) = (golden::PACK.len() as u64, length, 128);
+        let expected = if length < least {
+            PackError::TooShort { found, least }
         } else {
-            PackError::Length {
-                declared: golden::PACK.len() as u64,
-                found: length,
-            }
+            PackError::Length { declared, found }
         };
-        assert_eq!(error, expected);
+        assert_eq!(parse_and_use(&golden::PACK[..length]), Err(expected));
     }
     let mut longer = golden::PACK.to_vec();
     longer.push(0);
     assert!(parse_and_use(&longer).is_err());
-    assert_eq!(
-        parse_and_use(&[]),
-        Err(PackError::TooShort {
-            found: 0,
-            least: 128
-        })
-    );
 }
 
 /// A length and a digest that fit the truncated bytes do not help.
@@ -550,12 +471,14 @@ fn every_repaired_truncation_is_refused() {
     }
 }
 
-/// The bits to flip: all of them where that is quick or `UNDERTONE_SOAK=1`, else the whole
-/// structure and a sample of the rest.
+/// The bits to flip: with `UNDERTONE_SOAK=1` all of them, else the start and a sample of the rest.
 fn bits(whole: &[u8]) -> impl Iterator<Item = usize> {
-    let all = whole.len() < 4_000 || undertone_tests::soak();
-    let sample = 97;
-    (0..whole.len() * 8).filter(move |bit| all || *bit < 8 * 200 || bit % sample == 0)
+    let sample = match whole.len() {
+        _ if undertone_tests::soak() => 1,
+        0..4_000 => 5,
+        _ => 97,
+    };
+    (0..whole.len() * 8).filter(move |bit| *bit < 8 * 200 || bit % sample == 0)
 }
 
 #[test]
@@ -594,11 +517,7 @@ fn every_flipped_bit_under_a_good_digest_is_harmless() {
             }
             bytes[bit / 8] ^= 1 << (bit % 8);
         }
-        println!(
-            "{} bytes: {refused} flips refused, {used} used",
-            whole.len()
-        );
-        assert!(refused > 0 && used > 0);
+        assert!(refused > 0 && used > 0, "{refused} refused, {used} used");
     }
 }
 
@@ -613,40 +532,40 @@ fn fields(whole: &[u8]) -> Vec<(usize, usize)> {
         let at = size_of::<Header>() + entry * size_of::<Entry>();
         fields.extend([(at + 4, 4), (at + 8, 8), (at + 16, 8)]);
         let section = u64_at(at + 8) as usize;
+        let mut head = |size: usize| fields.extend((0..size / 4).map(|i| (section + 4 * i, 4)));
         match &whole[at..at + 4] {
-            b"DPTH" => fields.extend((0..size_of::<DepthHead>() / 4).map(|i| (section + 4 * i, 4))),
+            b"DPTH" => head(size_of::<DepthHead>()),
             b"RCOD" => {
-                fields.extend((0..size_of::<RecoderHead>() / 4).map(|i| (section + 4 * i, 4)));
+                head(size_of::<RecoderHead>());
             }
             b"SCOR" => {
-                fields.extend((0..size_of::<ScoresHead>() / 4).map(|i| (section + 4 * i, 4)));
+                head(size_of::<ScoresHead>());
                 fields.extend([(section + 4, 2), (section + 6, 2)]);
             }
             b"QUAL" => {
-                fields.extend((0..size_of::<QualityHead>() / 4).map(|i| (section + 4 * i, 4)));
+                head(size_of::<QualityHead>());
                 fields.extend((0..2).map(|i| (section + 64 + 4 * i, 4)));
                 fields.push((section + 128, 4));
             }
             b"FEAT" => {
-                let head = size_of::<FeaturesHead>();
-                fields.extend((0..head / 4).map(|i| (section + 4 * i, 4)));
-                fields.extend((12..head).map(|i| (section + i, 1)));
+                head(size_of::<FeaturesHead>());
+                fields.extend((12..size_of::<FeaturesHead>()).map(|i| (section + i, 1)));
                 // Some buckets, and the tables after them: keys, bitmaps and starts of tiny packs.
                 fields.extend((0..5).map(|i| (section + 64 + 4 * i, 4)));
                 fields.extend((2..5).map(|i| (section + 64 * i, 4)));
             }
             b"LEXI" => {
-                fields.extend((0..size_of::<LexiconHead>() / 4).map(|i| (section + 4 * i, 4)));
+                head(size_of::<LexiconHead>());
                 // Some ends of words.
                 fields.extend((0..2).map(|i| (section + 64 + 4 * i, 4)));
             }
             b"PHRS" => {
-                fields.extend((0..size_of::<PhrasesHead>() / 4).map(|i| (section + 4 * i, 4)));
+                head(size_of::<PhrasesHead>());
                 // The words of some phrases.
                 fields.extend((0..4).map(|i| (section + 64 + 2 * i, 2)));
             }
             b"PROJ" => {
-                fields.extend((0..size_of::<ProjectionHead>() / 4).map(|i| (section + 4 * i, 4)));
+                head(size_of::<ProjectionHead>());
                 // An entry.
                 fields.push((section + 64, 2));
             }
@@ -681,14 +600,10 @@ fn huge_numbers_in_any_field_are_harmless() {
 
 #[test]
 fn duplicate_and_empty_sections_are_handled() {
-    let twice = pack(1, &[(*b"XXXX", vec![]), (*b"XXXX", vec![])]);
-    assert!(matches!(
-        Pack::parse(&twice),
-        Err(PackError::Section {
-            tag: [b'X', ..],
-            reason: "appears twice"
-        })
-    ));
+    let (tag, reason) = (*b"XXXX", "appears twice");
+    let twice = pack(1, &[(tag, vec![]), (tag, vec![])]);
+    let error = PackError::Section { tag, reason };
+    assert_eq!(Pack::parse(&twice).err(), Some(error));
     let many: Vec<([u8; 4], Vec<u8>)> = (0..65u8).map(|i| ([i, b'a', 0, 255], vec![i])).collect();
     assert_eq!(parse_and_use(&pack(1, &many[..64])), Ok(()));
     assert!(parse_and_use(&pack(1, &many)).is_err());
@@ -735,13 +650,9 @@ fn releases_are_read_from_any_bytes() {
     }
     for length in (0..64).filter(|length| *length != Release::BYTES) {
         let bytes: Vec<u8> = good.iter().copied().cycle().take(length).collect();
-        assert_eq!(
-            Release::from_bytes(&bytes),
-            Err(ReleaseFormatError::Length {
-                found: length,
-                expected: Release::BYTES
-            })
-        );
+        let (found, expected) = (length, Release::BYTES);
+        let refused = ReleaseFormatError::Length { found, expected };
+        assert_eq!(Release::from_bytes(&bytes), Err(refused));
     }
     for micro in [0, 1_000_000_001, u32::MAX] {
         let mut bytes = good;
@@ -754,14 +665,12 @@ fn releases_are_read_from_any_bytes() {
 fn vector_releases_are_read_from_any_bytes() {
     let mechanism = VectorMechanism::new(5, 0, Noise::Laplace, Epsilon::MAX).expect("in range");
     let mut good = vec![0; mechanism.release_bytes()];
-    mechanism
-        .release(
-            Grant::unrecorded(Unit::Vector, Epsilon::MAX),
-            &[0.5; 5],
-            &mut FixedEntropy::new(&[1; 32]),
-            &mut good,
-        )
-        .expect("entropy");
+    let (grant, entropy) = (
+        largest_grant(Unit::Vector),
+        &mut FixedEntropy::new(&[1; 32]),
+    );
+    let written = mechanism.release(grant, &[0.5; 5], entropy, &mut good);
+    assert_eq!(written, Ok(good.len()));
     let whole = VectorRelease::from_bytes(&good).expect("a release");
     for bit in 0..good.len() * 8 {
         let mut bytes = good.clone();
@@ -911,11 +820,7 @@ fn features_that_contradict_themselves_are_refused() {
         ("padding", 63, &[1]),
         ("a first bucket that starts late", 64, &[1]),
         ("buckets that fall", 68, &u32::MAX.to_le_bytes()),
-        (
-            "a last bucket that ends early",
-            80,
-            &(rows - 1).to_le_bytes(),
-        ),
+        ("a last bucket too early", 80, &(rows - 1).to_le_bytes()),
         ("keys that are not ascending", 128, &[0xff, 0xff]),
     ] {
         assert!(with(at, bytes).is_err(), "{what}");
@@ -928,10 +833,8 @@ fn features_that_contradict_themselves_are_refused() {
     assert_eq!(good[starts..starts + 4], [0; 4]);
     for start in 0..rows.div_ceil(16) as usize {
         let at = starts + 4 * start;
-        assert!(
-            with(at, &[good[at].wrapping_add(1)]).is_err(),
-            "start {start}"
-        );
+        let moved = with(at, &[good[at].wrapping_add(1)]);
+        assert!(moved.is_err(), "start {start}");
     }
     let features = || (tag, good.clone());
     let reason = |sections: &[Section]| match Pack::parse(&pack(2, sections)) {
@@ -943,61 +846,48 @@ fn features_that_contradict_themselves_are_refused() {
     assert_eq!(reason(&[featured()]), needs);
     assert_eq!(reason(&[features()]), alone);
     assert_eq!(reason(&[features(), featured()]), alone);
-    assert_eq!(
-        reason(&[scores(Scoring::Graded(vec![0])), features()]),
-        alone
-    );
-    assert_eq!(reason(&[scores(Scoring::Vote), features()]), alone);
-    assert_eq!(
-        reason(&[featured(), features(), features()]),
-        "appears twice"
-    );
+    for other in [Scoring::Graded(vec![0]), Scoring::Vote] {
+        assert_eq!(reason(&[scores(other), features()]), alone);
+    }
+    let twice = [featured(), features(), features()];
+    assert_eq!(reason(&twice), "appears twice");
 }
 
 /// Phrases that no sentence could contain, or that would be found twice, are refused.
 #[test]
 fn phrases_are_pairs_of_known_words_in_order() {
     let lexicon = LexiconParts::of_vectors(vec![vec![1], vec![2]], 0);
-    let parsed = |pairs: Vec<[u16; 2]>, first: &LexiconParts| {
+    let phrases = |pairs: Vec<[u16; 2]>| {
         let phrases = PhrasesParts {
             weights: vec![1; pairs.len()],
             vectors: vec![vec![5]; pairs.len()],
             pairs,
         };
-        parse_and_use(&pack(1, &[first.to_section(), phrases.to_section()]))
+        phrases.to_section()
     };
-    assert_eq!(
-        parsed(vec![[0, 0], [0, 1], [1, 0], [1, 1]], &lexicon),
-        Ok(())
-    );
-    let refused = |pairs, part| {
-        let error = parsed(pairs, &lexicon)
-            .expect_err("a bad section")
-            .to_string();
-        assert!(error.contains(part), "{error}");
+    let all = phrases(vec![[0, 0], [0, 1], [1, 0], [1, 1]]);
+    let whole = pack(1, &[lexicon.to_section(), all]);
+    assert_eq!(parse_and_use(&whole), Ok(()));
+    let refused = |sections: &[Section], part| {
+        let error = parse_and_use(&pack(1, sections)).expect_err("a bad section");
+        assert!(error.to_string().contains(part), "{error}");
     };
+    for (pairs, part) in [
+        (vec![[0, 1], [0, 1]], "ascending"),
+        (vec![[1, 0], [0, 1]], "ascending"),
+        (vec![[0, 2]], "does not have"),
+        (vec![[2, 0]], "does not have"),
+        (vec![], "number of phrases is 0"),
+    ] {
+        refused(&[lexicon.to_section(), phrases(pairs)], part);
+    }
+    let one = phrases(vec![[0, 1]]);
+    refused(&[one.clone(), lexicon.to_section()], "no lexicon before it");
     let pieces = LexiconParts {
         matching: 1,
-        ..lexicon.clone()
+        ..lexicon
     };
-    let error = parsed(vec![[0, 1]], &pieces).expect_err("pairs of pieces");
-    assert!(
-        error.to_string().contains("not matched by words"),
-        "{error}"
-    );
-    refused(vec![[0, 1], [0, 1]], "ascending");
-    refused(vec![[1, 0], [0, 1]], "ascending");
-    refused(vec![[0, 2]], "does not have");
-    refused(vec![[2, 0]], "does not have");
-    refused(vec![], "number of phrases is 0");
-    let phrases = PhrasesParts {
-        pairs: vec![[0, 1]],
-        weights: vec![1],
-        vectors: vec![vec![5]],
-    };
-    let alone = pack(1, &[phrases.to_section(), lexicon.to_section()]);
-    let error = Pack::parse(&alone).expect_err("a bad order").to_string();
-    assert!(error.contains("no lexicon before it"), "{error}");
+    refused(&[pieces.to_section(), one], "not matched by words");
 }
 
 /// Coordinates are integers within ±32767 times 2^exponent, also for a word vector of −128.
@@ -1077,29 +967,13 @@ fn gaps_are_short_and_zero() {
     });
     let moved =
         |offset: u64| variant(&move |bytes| bytes[160..168].copy_from_slice(&offset.to_le_bytes()));
-    for refused in [
-        later,
-        moved(192),
-        moved(0),
-        moved(257),
-        moved(u64::MAX - 63),
-    ] {
-        assert!(matches!(
-            refused,
-            Err(PackError::Section {
-                tag: [b'B', ..],
-                ..
-            })
-        ));
+    let moved = [192, 0, 257, u64::MAX - 63].map(moved);
+    for refused in moved.into_iter().chain([later]) {
+        assert!(matches!(refused, Err(PackError::Section { tag, .. }) if tag == *b"BBBB"));
     }
     let trailing = variant(&|bytes| bytes.push(0));
-    assert_eq!(
-        trailing,
-        Err(PackError::Trailing {
-            end: 261,
-            found: 262
-        })
-    );
+    let (end, found) = (261, 262);
+    assert_eq!(trailing, Err(PackError::Trailing { end, found }));
 }
 
 /// The same checks inside a section.
@@ -1137,16 +1011,13 @@ fn pack_of(candidates: usize) -> Vec<u8> {
 
 /// The maximum number of candidates for the scores of a default document.
 fn scores_of(candidates: usize) -> Vec<u8> {
-    let d = 64;
+    let weights = (0..candidates).map(|c| vec![c as i8; 64]).collect();
+    let scoring = Scoring::Graded((0..16).map(|j| 1000 * j).collect());
     ScoreParts {
-        levels: 160,
-        dimension: d,
-        recoder: None,
         exponent: 8,
-        centre: vec![1; d],
-        weights: (0..candidates).map(|c| vec![c as i8; d]).collect(),
+        centre: vec![1; 64],
         bias: (0..candidates as i32).collect(),
-        scoring: Scoring::Graded((0..16).map(|j| 1000 * j).collect()),
+        ..ScoreParts::of_heads(weights, scoring)
     }
     .to_pack()
 }
@@ -1154,12 +1025,6 @@ fn scores_of(candidates: usize) -> Vec<u8> {
 /// Working memory does not grow with the number of candidates, and none of it is heap.
 #[test]
 fn documents_need_no_heap_whatever_the_candidates() {
-    println!(
-        "a document has {} bytes by default, {} for 255 sentences and 1024 directions, {} for 16 and 20",
-        size_of::<Document<'_>>(),
-        size_of::<Document<'_, 255, 1024>>(),
-        size_of::<Document<'_, 16, 20>>(),
-    );
     // 256 bytes a direction and a few pointers, for any pack.
     assert!(size_of::<Document<'_>>() <= 100 * 256 + 640);
     assert_eq!(
@@ -1174,21 +1039,16 @@ fn documents_need_no_heap_whatever_the_candidates() {
             let embedding = [0.25; 64];
             for rule in RULES {
                 for _ in 0..5 {
-                    document
-                        .push_encoded(b"the DOG", &embedding[..pack.dimension()])
-                        .expect("room");
+                    let embedding = &embedding[..pack.dimension()];
+                    document.push_encoded(b"the DOG", embedding).expect("room");
                     let _ = document.push_sentence("She isn’t in the GARDEN");
                 }
-                document
-                    .release(
-                        Grant::unrecorded(Unit::Sentence, Epsilon::MAX),
-                        rule,
-                        &mut FixedEntropy::new(&[7; 32]),
-                    )
-                    .expect("entropy");
+                let grant = largest_grant(Unit::Sentence);
+                let release = document.release(grant, rule, &mut FixedEntropy::new(&[7; 32]));
+                assert!(release.is_ok());
             }
             let _ = document.push_sentence("She isn’t in the GARDEN");
-            let grant = Grant::unrecorded(Unit::WholeText, Epsilon::MAX);
+            let grant = largest_grant(Unit::WholeText);
             let _ = document.release_whole_text(grant, &mut FixedEntropy::new(&[7; 32]));
             let grant = Grant::unrecorded(Unit::WholeText, "3".parse().expect("an epsilon"));
             let _ = document.release_projective(grant, &mut FixedEntropy::new(&[7; 32]));
@@ -1205,15 +1065,10 @@ fn documents_need_no_heap_whatever_the_candidates() {
             for noise in [Noise::Laplace, Noise::DiscreteLaplace] {
                 let mut out = [0; VectorRelease::bytes(1024)];
                 let entropy = &mut FixedEntropy::new(&[7; 32]);
-                VectorMechanism::projected(projection, 1, noise, Epsilon::MAX)
-                    .and_then(|mechanism| {
-                        mechanism.release(
-                            Grant::unrecorded(Unit::Vector, mechanism.laplace().epsilon()),
-                            &[0.25; 3],
-                            entropy,
-                            &mut out,
-                        )
-                    })
+                let mechanism = VectorMechanism::projected(projection, 1, noise, Epsilon::MAX);
+                let grant = largest_grant(Unit::Vector);
+                mechanism
+                    .and_then(|it| it.release(grant, &[0.25; 3], entropy, &mut out))
                     .expect("a projection of the tests");
             }
         });

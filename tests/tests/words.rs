@@ -15,23 +15,17 @@ use undertone_core::rng::{PublicRng, below};
 use undertone_core::select::{Levels, Ratio, Rule, SliceLevels};
 use undertone_core::unit::Unit;
 use undertone_core::words::{Bag, LEVELS, MAX_BAG_SIZE, Vocabulary, WordMechanism, WordsError};
-use undertone_tests::FixedEntropy;
 use undertone_tests::documents::config;
 use undertone_tests::exponential::{Bounds, exp};
 use undertone_tests::law::{Law, law};
 use undertone_tests::packs::{LexiconParts, pack};
-
-const RULES: [Rule; 2] = [Rule::PermuteAndFlip, Rule::Exponential];
+use undertone_tests::{FixedEntropy, RULES, epsilon, largest_grant};
 
 const MECHANISMS: [WordMechanism; 3] = [
     WordMechanism::Selection(Rule::PermuteAndFlip),
     WordMechanism::Selection(Rule::Exponential),
     WordMechanism::LaplaceNearest,
 ];
-
-fn epsilon(micro: u32) -> Epsilon {
-    Epsilon::from_micro(micro).expect("an epsilon")
-}
 
 /// Runs with the vocabulary of a pack.
 fn with<T>(parts: &LexiconParts, run: impl FnOnce(&Vocabulary<'_>) -> T) -> T {
@@ -42,11 +36,8 @@ fn with<T>(parts: &LexiconParts, run: impl FnOnce(&Vocabulary<'_>) -> T) -> T {
 
 /// Squared distance, from the definition.
 fn squared(a: &[i8], b: &[i8]) -> u64 {
-    let terms = a.iter().zip(b);
-    terms
-        .map(|(a, b)| i64::from(*a) - i64::from(*b))
-        .map(|d| (d * d) as u64)
-        .sum()
+    let differences = a.iter().zip(b).map(|(a, b)| a.abs_diff(*b));
+    differences.map(|d| u64::from(d).pow(2)).sum()
 }
 
 /// log₂ of the unit in integers of the vectors, from the definition: the least t with
@@ -75,9 +66,8 @@ fn steps(squared: u64, unit: i32) -> i32 {
 
 fn levels_of(vocabulary: &Vocabulary<'_>, word: u32) -> Vec<u8> {
     let mut levels = Vec::new();
-    vocabulary
-        .levels(word)
-        .for_each_block(|block| levels.extend_from_slice(block));
+    let levels_of_word = vocabulary.levels(word);
+    levels_of_word.for_each_block(|block| levels.extend_from_slice(block));
     levels
 }
 
@@ -310,13 +300,9 @@ fn released(mechanism: WordMechanism) -> Vec<u8> {
             bag.push(word);
         }
         let mut out = vec![0; BagRelease::bytes(6)];
-        let written = bag.release(
-            6,
-            mechanism,
-            Grant::unrecorded(Unit::Word, epsilon(2_000_000)),
-            &mut FixedEntropy::new(&[9; 32]),
-            &mut out,
-        );
+        let grant = Grant::unrecorded(Unit::Word, epsilon(2_000_000));
+        let entropy = &mut FixedEntropy::new(&[9; 32]);
+        let written = bag.release(6, mechanism, grant, entropy, &mut out);
         assert_eq!(written, Ok(out.len()));
         out
     })
@@ -336,30 +322,21 @@ fn drawing_is_selecting_from_the_levels() {
             let n = vocabulary.word_count();
             for seed in 0..10 {
                 let word = below(&mut rng, n.into()) as u32;
-                let distances = parts
-                    .vectors
-                    .iter()
-                    .map(|v| squared(v, &parts.vectors[word as usize]));
-                let levels: Vec<u8> = distances.map(|s| naive_level(s, unit)).collect();
+                let own = &parts.vectors[word as usize];
+                let level = |vector: &Vec<i8>| naive_level(squared(vector, own), unit);
+                let levels: Vec<u8> = parts.vectors.iter().map(level).collect();
                 let levels = SliceLevels {
                     levels: &levels,
                     bound: LEVELS,
                 };
+                let e = epsilon(3_000_000);
+                let ratio = Ratio::per_unit(e, unit + parts.exponent + 8);
                 for rule in RULES {
-                    let ratio = Ratio::per_unit(epsilon(3_000_000), unit + parts.exponent + 8);
-                    let expected = hazmat::select::<LEVELS, _>(
-                        &levels,
-                        rule,
-                        ratio,
-                        &mut PublicRng::new(seed),
-                    );
-                    let drawn = hazmat::draw_word(
-                        vocabulary,
-                        word,
-                        WordMechanism::Selection(rule),
-                        epsilon(3_000_000),
-                        &mut PublicRng::new(seed),
-                    );
+                    let mut rng = PublicRng::new(seed);
+                    let expected = hazmat::select::<LEVELS, _>(&levels, rule, ratio, &mut rng);
+                    let (mechanism, mut rng) =
+                        (WordMechanism::Selection(rule), PublicRng::new(seed));
+                    let drawn = hazmat::draw_word(vocabulary, word, mechanism, e, &mut rng);
                     assert_eq!(drawn.ok(), expected.ok());
                 }
             }
@@ -385,30 +362,17 @@ fn noise_then_nearest() {
             hazmat::perturb(&laplace, &real, 7, &mut PublicRng::new(seed), &mut noisy)
                 .expect("lengths");
             let nearest = vocabulary.nearest(&noisy, laplace.grid_exponent());
-            let drawn = hazmat::draw_word(
-                vocabulary,
-                word,
-                WordMechanism::LaplaceNearest,
-                e,
-                &mut PublicRng::new(seed),
-            );
+            let rng = &mut PublicRng::new(seed);
+            let drawn = hazmat::draw_word(vocabulary, word, MECHANISMS[2], e, rng);
             assert_eq!(drawn, Ok(nearest));
             seen[nearest as usize] += 1;
         }
         // A word with the vector of an earlier one is never the nearest.
         assert!(seen[0] > 5 && seen[1] == 0, "{seen:?}");
-        let too_small = hazmat::draw_word(
-            vocabulary,
-            0,
-            WordMechanism::LaplaceNearest,
-            epsilon(99_999),
-            &mut PublicRng::new(0),
-        );
-        let found = epsilon(99_999);
-        assert_eq!(
-            too_small,
-            Err(WordsError::Laplace(LaplaceError::Epsilon { found }))
-        );
+        let (found, rng) = (epsilon(99_999), &mut PublicRng::new(0));
+        let too_small = hazmat::draw_word(vocabulary, 0, MECHANISMS[2], found, rng);
+        let error = WordsError::Laplace(LaplaceError::Epsilon { found });
+        assert_eq!(too_small, Err(error));
     });
 }
 
@@ -421,36 +385,19 @@ fn a_release_from_its_parts() {
             let mut stream = ChaCha12Rng::from_seed([9; 32]);
             let bag = [0, 4, 5, vocabulary.fallback()];
             let mut words: Vec<u32> = Vec::new();
+            let e = epsilon(2_000_000);
             for _ in 0..6 {
                 let word = bag[below(&mut stream, 4) as usize];
-                words.push(
-                    hazmat::draw_word(vocabulary, word, mechanism, epsilon(2_000_000), &mut stream)
-                        .expect("drawn"),
-                );
+                let drawn = hazmat::draw_word(vocabulary, word, mechanism, e, &mut stream);
+                words.push(drawn.expect("drawn"));
             }
             words.sort_unstable();
             let bytes = released(mechanism);
             let release = BagRelease::from_bytes(&bytes).expect("a release");
             assert!(release.words().eq(words), "{mechanism:?}");
-            assert_eq!(
-                (release.mechanism(), release.epsilon()),
-                (mechanism, epsilon(2_000_000))
-            );
+            assert_eq!((release.mechanism(), release.epsilon()), (mechanism, e));
         }
     });
-}
-
-/// The release is the same on every target and in every version.
-#[test]
-fn golden_releases() {
-    for (rule, words) in RULES
-        .into_iter()
-        .zip([[0, 1, 4, 4, 7, 16], [1, 3, 6, 12, 16, 18]])
-    {
-        let bytes = released(WordMechanism::Selection(rule));
-        let release = BagRelease::from_bytes(&bytes).expect("a release");
-        assert!(release.words().eq(words), "{rule:?}");
-    }
 }
 
 /// A bag always keeps a word, which is the fallback word unless the pushed one is known.
@@ -463,7 +410,7 @@ fn words_that_are_not_known_count_as_the_fallback() {
     let long = "a".repeat(10_000);
     let known_and_long = format!("don't{long}");
     // An ε at which a word certainly stays the same.
-    let e = epsilon(1_000_000_000);
+    let e = Epsilon::MAX;
     with(&parts, |vocabulary| {
         let one = |push: &dyn Fn(&mut Bag<'_>)| {
             let mut bag = Bag::new(vocabulary);
@@ -496,12 +443,9 @@ fn words_that_are_not_known_count_as_the_fallback() {
             assert_eq!(one(&|bag| bag.push(bytes)), 2);
         }
         let empty: Bag<'_, 1> = Bag::with_limit(vocabulary);
-        let mut out = [9; 5];
-        assert_eq!(
-            hazmat::draw_bag(&empty, MECHANISMS[0], e, &mut PublicRng::new(1), &mut out),
-            Ok(())
-        );
-        assert_eq!(out, [2; 5]);
+        let (mut out, mut rng) = ([9; 5], PublicRng::new(1));
+        let drawn = hazmat::draw_bag(&empty, MECHANISMS[0], e, &mut rng, &mut out);
+        assert_eq!((drawn, out), (Ok(()), [2; 5]));
         assert_eq!(format!("{empty:?}"), "Bag { .. }");
     });
 }
@@ -516,13 +460,8 @@ fn a_full_bag_stays_as_it_is() {
         }
         assert_eq!(bag.len(), 3);
         let mut out = [0; 200];
-        let drawn = hazmat::draw_bag(
-            &bag,
-            MECHANISMS[0],
-            epsilon(1_000_000_000),
-            &mut PublicRng::new(1),
-            &mut out,
-        );
+        let (e, rng) = (Epsilon::MAX, &mut PublicRng::new(1));
+        let drawn = hazmat::draw_bag(&bag, MECHANISMS[0], e, rng, &mut out);
         assert_eq!(drawn, Ok(()));
         assert!(out.iter().all(|word| [2, 3].contains(word)), "{out:?}");
     });
@@ -532,16 +471,11 @@ fn a_full_bag_stays_as_it_is() {
 #[test]
 fn words_of_the_text_before_have_no_say() {
     with(&circle(), |vocabulary| {
-        let entropy = [7; 32];
-        let e = epsilon(1_000_000_000);
         let release = |bag: &mut Bag<'_, 3>| {
             let mut out = vec![0; BagRelease::bytes(5)];
-            let grant = Grant::unrecorded(Unit::Word, e);
-            let entropy = &mut FixedEntropy::new(&entropy);
-            assert!(
-                bag.release(5, MECHANISMS[0], grant, entropy, &mut out)
-                    .is_ok()
-            );
+            let (grant, entropy) = (largest_grant(Unit::Word), &mut FixedEntropy::new(&[7; 32]));
+            let written = bag.release(5, MECHANISMS[0], grant, entropy, &mut out);
+            assert_eq!(written, Ok(out.len()));
             out
         };
         let fresh = release(&mut Bag::with_limit(vocabulary));
@@ -568,15 +502,8 @@ fn draws_are_by_frequency() {
         let mut observed = [0; 3];
         let mut out = [0; 200];
         for _ in 0..50 {
-            hazmat::draw_bag(
-                &bag,
-                MECHANISMS[1],
-                epsilon(1_000_000_000),
-                &mut rng,
-                &mut out,
-            )
-            .expect("drawn");
-            assert!(out.is_sorted());
+            let drawn = hazmat::draw_bag(&bag, MECHANISMS[1], Epsilon::MAX, &mut rng, &mut out);
+            assert!(drawn.is_ok() && out.is_sorted());
             out.iter().for_each(|word| observed[*word as usize] += 1);
         }
         let p = g_test(&observed, &[1.0 / 6.0, 1.0 / 6.0, 4.0 / 6.0]);
@@ -587,7 +514,7 @@ fn draws_are_by_frequency() {
 /// All words and all bags consume the same number of random words: the stream continues at the same
 /// place.
 #[test]
-fn words_consumed_do_not_depend_oword_count() {
+fn words_consumed_do_not_depend_on_the_bag() {
     let bags = [
         &[][..],
         &["w00000"],
@@ -625,82 +552,45 @@ fn refusals_write_nothing_and_keep_the_words() {
     with(&circle(), |vocabulary| {
         let mut bag = Bag::new(vocabulary);
         bag.push("w00001");
-        let seed = [9; 32];
         let mut out = [0xee; 600];
         let e = epsilon(1_000_000);
         for mechanism in MECHANISMS {
+            let mut refused = |size, e, key: &[u8], length| {
+                let grant = Grant::unrecorded(Unit::Word, e);
+                let entropy = &mut FixedEntropy::new(key);
+                let result = bag.release(size, mechanism, grant, entropy, &mut out[..length]);
+                result.expect_err("a refusal")
+            };
             for size in [0, MAX_BAG_SIZE + 1, u16::MAX] {
-                let refused = bag.release(
-                    size,
-                    mechanism,
-                    Grant::unrecorded(Unit::Word, e),
-                    &mut FixedEntropy::new(&seed),
-                    &mut out,
-                );
-                assert_eq!(refused, Err(WordsError::Size { found: size.into() }));
+                let found = size.into();
+                let error = refused(size, e, &[9; 32], 600);
+                assert_eq!(error, WordsError::Size { found });
             }
-            for (size, length) in [(1, 0), (1, 25), (MAX_BAG_SIZE, 535)] {
+            for (size, found) in [(1, 0), (1, 25), (MAX_BAG_SIZE, 535)] {
                 let needed = BagRelease::bytes(size);
-                let short = &mut out[..length];
-                let refused = bag.release(
-                    size,
-                    mechanism,
-                    Grant::unrecorded(Unit::Word, e),
-                    &mut FixedEntropy::new(&seed),
-                    short,
-                );
-                assert_eq!(
-                    refused,
-                    Err(WordsError::Space {
-                        needed,
-                        found: length
-                    })
-                );
+                let error = refused(size, e, &[9; 32], found);
+                assert_eq!(error, WordsError::Space { needed, found });
             }
-            for bytes in [&[][..], &[0; 32]] {
-                let refused = bag.release(
-                    3,
-                    mechanism,
-                    Grant::unrecorded(Unit::Word, e),
-                    &mut FixedEntropy::new(bytes),
-                    &mut out,
-                );
-                assert_eq!(refused, Err(WordsError::Entropy));
+            for key in [&[][..], &[0; 32]] {
+                assert_eq!(refused(3, e, key, 600), WordsError::Entropy);
+            }
+            if mechanism == WordMechanism::LaplaceNearest {
+                let found = epsilon(1);
+                let error = WordsError::Laplace(LaplaceError::Epsilon { found });
+                assert_eq!(refused(3, found, &[9; 32], 600), error);
             }
         }
-        let small = epsilon(1);
-        let refused = bag.release(
-            3,
-            MECHANISMS[2],
-            Grant::unrecorded(Unit::Word, small),
-            &mut FixedEntropy::new(&seed),
-            &mut out,
-        );
-        assert_eq!(
-            refused,
-            Err(WordsError::Laplace(LaplaceError::Epsilon { found: small }))
-        );
-        for len in [0, 257] {
-            let refused = hazmat::draw_bag(
-                &bag,
-                MECHANISMS[0],
-                e,
-                &mut PublicRng::new(1),
-                &mut vec![0; len],
-            );
-            assert_eq!(refused, Err(WordsError::Size { found: len }));
+        for found in [0, 257] {
+            let (rng, mut words) = (&mut PublicRng::new(1), vec![0; found]);
+            let refused = hazmat::draw_bag(&bag, MECHANISMS[0], e, rng, &mut words);
+            assert_eq!(refused, Err(WordsError::Size { found }));
         }
         assert_eq!((out, bag.len()), ([0xee; 600], 1));
         // The limits themselves are allowed; nothing is written after the release.
         for size in [1, MAX_BAG_SIZE] {
             bag.push("w00002");
-            let written = bag.release(
-                size,
-                MECHANISMS[0],
-                Grant::unrecorded(Unit::Word, e),
-                &mut FixedEntropy::new(&seed),
-                &mut out,
-            );
+            let (grant, entropy) = (largest_grant(Unit::Word), &mut FixedEntropy::new(&[9; 32]));
+            let written = bag.release(size, MECHANISMS[0], grant, entropy, &mut out);
             let length = BagRelease::bytes(size);
             assert_eq!((written, bag.len()), (Ok(length), 0));
             assert!(out[length..].iter().all(|byte| *byte == 0xee));
@@ -728,11 +618,7 @@ fn bag_releases_with_wrong_fields() {
             assert_eq!(read(4, &[number]), field("mechanism", number.into()));
         }
         assert_eq!(read(5, &[3]), field("rule", 3));
-        let other = if mechanism == WordMechanism::LaplaceNearest {
-            1
-        } else {
-            0
-        };
+        let other = u8::from(mechanism == WordMechanism::LaplaceNearest);
         assert_eq!(read(5, &[other]), field("rule", other.into()));
         assert_eq!(read(6, &[0, 1]), field("reserved field", 256));
         assert_eq!(read(8, &[0; 4]), field("epsilon in micro-units", 0));
@@ -740,28 +626,17 @@ fn bag_releases_with_wrong_fields() {
         assert_eq!(read(12, &[1, 1]), field("number of words", 257));
         assert_eq!(read(14, &[1]), field("number of words", 65_542));
         for (n, expected) in [(5, 34), (7, 38)] {
-            assert_eq!(
-                read(12, &[n]),
-                Err(ReleaseFormatError::Length {
-                    found: 36,
-                    expected
-                })
-            );
+            let found = 36;
+            let error = ReleaseFormatError::Length { found, expected };
+            assert_eq!(read(12, &[n]), Err(error));
         }
-        assert_eq!(
-            read(24, &[255, 255]),
-            field(
-                "word after a larger one",
-                u16::from_le_bytes([good[26], good[27]]).into()
-            )
-        );
+        let second = u16::from_le_bytes([good[26], good[27]]).into();
+        let unsorted = field("word after a larger one", second);
+        assert_eq!(read(24, &[255, 255]), unsorted);
         assert_eq!(read(34, &[255, 255]), Ok(epsilon(2_000_000)));
         for length in 0..36 {
-            let short = BagRelease::from_bytes(&good[..length]);
-            assert!(
-                matches!(short, Err(ReleaseFormatError::Length { .. })),
-                "{length}"
-            );
+            let short = BagRelease::from_bytes(&good[..length]).err();
+            assert!(matches!(short, Some(ReleaseFormatError::Length { .. })));
         }
     }
 }
