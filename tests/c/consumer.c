@@ -6,6 +6,8 @@
  *     consumer PACK --vectors FILE                    checks the golden vectors
  *     consumer PACK --sentences FILE                  checks the golden sentence vectors
  *
+ * Several packs may follow one another, each with an option and a file.
+ *
  * C99; on POSIX systems the pack is mapped, elsewhere it is read.
  */
 #if defined(__unix__) || defined(__APPLE__)
@@ -620,37 +622,21 @@ static unsigned long check_sentences(const undertone_pack *pack, const char *pat
     return cases;
 }
 
-int main(int argc, char **argv)
+/* `mode` is empty without a file. */
+static void run(const char *path, const char *mode, const char *file, uint32_t epsilon)
 {
-    const char *epsilon_text = "10";
-    if (argc > 2 && strcmp(argv[1], "--epsilon") == 0) {
-        epsilon_text = argv[2];
-        argc -= 2;
-        argv += 2;
-    }
-    const char *mode = argc == 4 ? argv[2] : "";
-    if (argc != 2 && strcmp(mode, "--embeddings") != 0 && strcmp(mode, "--vectors") != 0
-        && strcmp(mode, "--sentences") != 0) {
-        fail("usage: consumer [--epsilon E] PACK [--embeddings | --vectors | --sentences FILE]");
-    }
-    if (undertone_abi_version() != UNDERTONE_ABI_VERSION) {
-        fail("the header is not the library's");
-    }
-    uint32_t epsilon;
-    check(undertone_epsilon_parse(epsilon_text, strlen(epsilon_text), &epsilon), "epsilon");
-
     size_t len;
-    const uint8_t *bytes = open_file(argv[1], &len);
+    const uint8_t *bytes = open_file(path, &len);
     undertone_pack *pack;
     void *pack_memory = allocate(UNDERTONE_PACK_HANDLE_SIZE);
-    check(undertone_pack_init(pack_memory, UNDERTONE_PACK_HANDLE_SIZE, bytes, len, &pack), argv[1]);
-    check(undertone_pack_describe(pack, &described), argv[1]);
+    check(undertone_pack_init(pack_memory, UNDERTONE_PACK_HANDLE_SIZE, bytes, len, &pack), path);
+    check(undertone_pack_describe(pack, &described), path);
 
     undertone_document *document = NULL;
     void *document_memory = allocate(UNDERTONE_DOCUMENT_HANDLE_SIZE);
     if (described.candidate_count != 0) {
         check(undertone_document_init(document_memory, UNDERTONE_DOCUMENT_HANDLE_SIZE, pack, &document),
-              argv[1]);
+              path);
     }
     undertone_vocabulary *vocabulary = NULL;
     undertone_bag *bag = NULL;
@@ -659,22 +645,22 @@ int main(int argc, char **argv)
     if (described.word_count != 0) {
         check(undertone_vocabulary_init(vocabulary_memory, UNDERTONE_VOCABULARY_HANDLE_SIZE, pack,
                                         &vocabulary),
-              argv[1]);
-        check(undertone_bag_init(bag_memory, UNDERTONE_BAG_HANDLE_SIZE, vocabulary, &bag), argv[1]);
+              path);
+        check(undertone_bag_init(bag_memory, UNDERTONE_BAG_HANDLE_SIZE, vocabulary, &bag), path);
     }
 
     if (strcmp(mode, "--vectors") == 0 || strcmp(mode, "--sentences") == 0) {
         const struct handles handles = {pack, document, bag, vocabulary};
         const unsigned long cases = strcmp(mode, "--vectors") == 0
-                                        ? check_vectors(&handles, argv[3])
-                                        : check_sentences(pack, argv[3]);
+                                        ? check_vectors(&handles, file)
+                                        : check_sentences(pack, file);
         if (cases == 0) {
-            fail("%s holds no case", argv[3]);
+            fail("%s holds no case", file);
         }
         printf("%lu golden vectors agree\n", cases);
     } else {
-        if (argc == 4) {
-            push_embeddings(document, argv[3], described.dimension);
+        if (strcmp(mode, "--embeddings") == 0) {
+            push_embeddings(document, file, described.dimension);
         } else {
             push_text(document);
         }
@@ -697,5 +683,29 @@ int main(int argc, char **argv)
     free(document_memory);
     free(pack_memory);
     release_file(bytes, len);
+}
+
+int main(int argc, char **argv)
+{
+    const char *epsilon_text = "10";
+    if (argc > 2 && strcmp(argv[1], "--epsilon") == 0) {
+        epsilon_text = argv[2];
+        argc -= 2;
+        argv += 2;
+    }
+    if (argc != 2 && (argc == 1 || argc % 3 != 1)) {
+        fail("usage: consumer [--epsilon E] PACK [--embeddings | --vectors | --sentences FILE]");
+    }
+    if (undertone_abi_version() != UNDERTONE_ABI_VERSION) {
+        fail("the header is not the library's");
+    }
+    uint32_t epsilon;
+    check(undertone_epsilon_parse(epsilon_text, strlen(epsilon_text), &epsilon), "epsilon");
+    if (argc == 2) {
+        run(argv[1], "", NULL, epsilon);
+    }
+    for (int i = 1; i + 2 < argc; i += 3) {
+        run(argv[i], argv[i + 1], argv[i + 2], epsilon);
+    }
     return 0;
 }

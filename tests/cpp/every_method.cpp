@@ -300,7 +300,7 @@ static void whole_texts(const char *path, const char *features)
     EXPECT(document.push_encoded("dentist", embedding.data(), 1).code() == UNDERTONE_STATUS_WRONG_DIMENSION);
     const Promise sentence = take(document.promise(Unit::sentence, two));
     const Promise whole_text = take(document.promise(Unit::whole_text, two));
-    EXPECT(sentence.sentence_micro == 2000000 && sentence.whole_text_micro > 2000000);
+    EXPECT(sentence.sentence_micro == 2000000 && sentence.whole_text_micro == 20568149);
     EXPECT(whole_text.sentence_micro == 2000000 && whole_text.whole_text_micro == 2000000);
     EXPECT(why(document.promise(static_cast<Unit>(9), two)) == UNDERTONE_STATUS_UNKNOWN_UNIT);
     EXPECT(why(document.promise(Unit::sentence, Epsilon::from_micro(0))) == UNDERTONE_STATUS_EPSILON_TOO_SMALL);

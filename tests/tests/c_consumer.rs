@@ -10,35 +10,26 @@
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::Command;
 use std::{env, fs};
 
 use crate::common::{
-    BUILD, STRICT, assert_sanitized, build_library, clean, have, output_dir, program_path, root,
-    run, static_library,
+    self, BUILD, SANITIZE, STRICT, assert_sanitized, build_library, clean, have, output_dir,
+    printed, root, run, static_library,
 };
 
 use undertone::encoder::{Encoder, LexiconEncoder};
 use undertone::{demo, release::document};
-use undertone_core::document::Document;
-use undertone_core::epsilon::Epsilon;
-use undertone_core::ledger::Grant;
 use undertone_core::pack::Pack;
 use undertone_core::release::Release;
-use undertone_core::unit::Unit;
-use undertone_tests::FixedEntropy;
 use undertone_tests::faces::{assert_agrees, assert_ran, golden_files};
-use undertone_tests::packs::features_pack;
-
-fn source(name: &str) -> PathBuf {
-    root().join("tests/c").join(name)
-}
+use undertone_tests::golden::from_hex;
 
 fn golden(name: &str) -> PathBuf {
     root().join("tests/golden").join(name)
 }
 
-/// Compiles a program of `tests/c`; `name` is part of the file name of the result.
+/// Compiles a program of `tests/c`.
 pub(crate) fn compile<const N: usize>(
     compiler: &str,
     name: &str,
@@ -46,23 +37,8 @@ pub(crate) fn compile<const N: usize>(
     library: &Path,
     flags: [&str; N],
 ) -> PathBuf {
-    let program = program_path(name);
-    let standard = if file.ends_with(".cpp") {
-        "-std=c++17"
-    } else {
-        "-std=c99"
-    };
-    run(Command::new(compiler)
-        .arg(standard)
-        .args(STRICT)
-        .arg("-I")
-        .arg(root().join("include"))
-        .arg(source(file))
-        .arg(library)
-        .args(flags)
-        .arg("-o")
-        .arg(&program));
-    program
+    let source = format!("tests/c/{file}");
+    common::compile(compiler, name, &[&source], Some(library), &flags)
 }
 
 /// The golden packs with candidates and a lexicon.
@@ -80,33 +56,39 @@ const SCORES_PACK: &str = "golden-scores.pack";
 const VECTORS_PACK: &str = "golden-vectors.pack";
 
 /// Runs the golden vectors.
-fn golden_vectors_agree(consumer: &dyn Fn() -> Command) {
-    let mut agree = String::new();
+fn golden_vectors_agree(mut consumer: Command) {
     for (pack, vectors) in golden_files() {
         let kind = if vectors.starts_with("sentences") {
             "--sentences"
         } else {
             "--vectors"
         };
-        let mut command = consumer();
-        let output = run(command.arg(golden(pack)).arg(kind).arg(golden(vectors)));
-        agree += &format!("{vectors}: {}", String::from_utf8_lossy(&output.stdout));
+        consumer.arg(golden(pack)).arg(kind).arg(golden(vectors));
     }
-    assert_agrees("C", &golden_files(), &agree);
+    let ran = printed(run(&mut consumer));
+    let files = golden_files().into_iter().zip(ran.lines());
+    let named: Vec<String> = files
+        .map(|((_, file), agree)| format!("{file}: {agree}"))
+        .collect();
+    assert_agrees("C", &golden_files(), &named.join("\n"));
+}
+
+fn plain(program: &Path) -> Command {
+    Command::new(program)
 }
 
 /// Runs the two programs that together make every call, right and wrong; returns what the second
 /// printed.
-fn run_both(consumer: impl Fn() -> Command, misuse: impl Fn() -> Command) -> String {
-    golden_vectors_agree(&consumer);
-    let mut printed = String::new();
+fn run_both(command: impl Fn(&Path) -> Command, consumer: &Path, misuse: &Path) -> String {
+    golden_vectors_agree(command(consumer));
     // It requires directions.
-    for pack in PACKS.into_iter().filter(|pack| *pack != SCORES_PACK) {
-        let files = [pack, VECTORS_PACK, "golden-features.pack", "golden.form"];
-        let output = run(misuse().args(files.map(golden)));
-        printed += &String::from_utf8_lossy(&output.stdout);
-    }
-    printed
+    let packs = PACKS.into_iter().filter(|pack| *pack != SCORES_PACK);
+    packs
+        .map(|pack| {
+            let files = [pack, VECTORS_PACK, "golden-features.pack", "golden.form"];
+            printed(run(command(misuse).args(files.map(golden))))
+        })
+        .collect()
 }
 
 #[test]
@@ -115,26 +97,28 @@ fn golden_vectors_and_misuse_hold() {
         if !have(compiler, package) {
             continue;
         }
-        let build = |name: &str, file: &str| {
-            let name = format!("{name}-{compiler}");
-            compile(compiler, &name, file, static_library(), ["-O2"])
+        let build = |name: &str| {
+            let program = format!("{name}-{compiler}");
+            let flags = ["-O2", "-pthread"];
+            compile(
+                compiler,
+                &program,
+                &format!("{name}.c"),
+                static_library(),
+                flags,
+            )
         };
-        let (consumer, misuse) = (build("consumer", "consumer.c"), build("misuse", "misuse.c"));
-        let mut printed = run_both(|| Command::new(&consumer), || Command::new(&misuse));
-        let name = format!("threads-{compiler}");
-        let threads = compile(compiler, &name, "threads.c", static_library(), ["-pthread"]);
-        let output = run(Command::new(&threads).args([PACKS[0], VECTORS_PACK].map(golden)));
-        printed += &String::from_utf8_lossy(&output.stdout);
+        let (consumer, misuse) = (build("consumer"), build("misuse"));
+        let mut ran = run_both(plain, &consumer, &misuse);
+        let packs = [PACKS[0], VECTORS_PACK].map(golden);
+        ran += &printed(run(Command::new(build("threads")).args(packs)));
         let packs = [SCORES_PACK, PACKS[2]].map(golden);
-        let output = run(Command::new(build("year", "year.c")).args(packs));
-        printed += &String::from_utf8_lossy(&output.stdout);
-        let name = format!("ledger-{compiler}");
-        let ledger = compile(compiler, &name, "ledger.c", static_library(), ["-O2"]);
-        let file = output_dir().join(&name).with_extension("ledger");
+        ran += &printed(run(Command::new(build("year")).args(packs)));
+        let ledger = build("ledger");
+        let file = ledger.with_extension("ledger");
         let _ = fs::remove_file(&file);
-        let output = run(Command::new(&ledger).arg("counter").arg(&file));
-        printed += &String::from_utf8_lossy(&output.stdout);
-        assert_ran("C", "misuse.md", &printed);
+        ran += &printed(run(Command::new(&ledger).arg("counter").arg(&file)));
+        assert_ran("C", "misuse.md", &ran);
     }
 }
 
@@ -143,14 +127,13 @@ fn a_day_of_a_keyboard_is_as_for_all_faces() {
     if !have("gcc", "gcc") {
         return;
     }
-    let sanitize = "-fsanitize=address,undefined";
-    for (name, flags) in [("day", ["-O2", "-g"]), ("day-sanitized", ["-g", sanitize])] {
+    for (name, flags) in [("day", ["-O2"; 3]), ("day-sanitized", SANITIZE)] {
         let program = compile("gcc", name, "day.c", static_library(), flags);
-        let ledger = output_dir().join(name).with_extension("ledger");
+        let ledger = program.with_extension("ledger");
         let _ = fs::remove_file(&ledger);
-        let output = run(Command::new(program).arg(golden(SCORES_PACK)).arg(&ledger));
-        let printed = String::from_utf8_lossy(&output.stdout);
-        assert_ran("C", "keyboard-day.md", &printed);
+        let mut day = Command::new(program);
+        let ran = printed(run(day.arg(golden(SCORES_PACK)).arg(&ledger)));
+        assert_ran("C", "keyboard-day.md", &ran);
     }
 }
 
@@ -160,20 +143,13 @@ fn golden_vectors_and_misuse_hold_under_sanitizers() {
         return;
     }
     let build = |name: &str, file: &str| {
-        let flags = [
-            "-g",
-            "-fsanitize=address,undefined",
-            "-fno-sanitize-recover=all",
-        ];
-        let program = compile("gcc", name, file, static_library(), flags);
+        let program = compile("gcc", name, file, static_library(), SANITIZE);
         assert_sanitized(&program);
         program
     };
-    let (consumer, misuse) = (
-        build("consumer-sanitized", "consumer.c"),
-        build("misuse-sanitized", "misuse.c"),
-    );
-    run_both(|| Command::new(&consumer), || Command::new(&misuse));
+    let consumer = build("consumer-sanitized", "consumer.c");
+    let misuse = build("misuse-sanitized", "misuse.c");
+    run_both(plain, &consumer, &misuse);
 }
 
 #[test]
@@ -182,18 +158,15 @@ fn golden_vectors_and_misuse_hold_under_valgrind() {
         return;
     }
     let build = |name: &str, file: &str| compile("gcc", name, file, static_library(), ["-g"]);
-    let (consumer, misuse) = (
-        build("consumer-valgrind", "consumer.c"),
-        build("misuse-valgrind", "misuse.c"),
-    );
+    let consumer = build("consumer-valgrind", "consumer.c");
+    let misuse = build("misuse-valgrind", "misuse.c");
     let watched = |program: &Path| {
         let mut command = Command::new("valgrind");
-        command
-            .args(["--quiet", "--error-exitcode=9", "--leak-check=full"])
-            .arg(program);
+        command.args(["--quiet", "--error-exitcode=9", "--leak-check=full"]);
+        command.arg(program);
         command
     };
-    run_both(|| watched(&consumer), || watched(&misuse));
+    run_both(watched, &consumer, &misuse);
 }
 
 /// Compiles without compiler extensions and without a macro that requests POSIX.
@@ -231,21 +204,21 @@ fn headers_compile_in_strict_standards() {
 
 #[test]
 fn stack_stays_within_its_promise() {
-    if have("gcc", "gcc") {
-        let program = compile("gcc", "stack", "stack.c", static_library(), ["-pthread"]);
-        for pack in PACKS {
-            let output = run(Command::new(&program)
-                .arg(golden(pack))
-                .arg(golden(VECTORS_PACK)));
-            println!("{pack}:\n{}", String::from_utf8_lossy(&output.stdout));
-            // Valgrind's processor has AVX2 and no AVX-512, whose kernels use less stack.
-            if have("valgrind", "valgrind") {
-                run(Command::new("valgrind")
-                    .args(["--quiet", "--tool=none"])
-                    .arg(&program)
-                    .arg(golden(pack))
-                    .arg(golden(VECTORS_PACK)));
-            }
+    if !have("gcc", "gcc") {
+        return;
+    }
+    let program = compile("gcc", "stack", "stack.c", static_library(), ["-pthread"]);
+    for packs in PACKS.map(|pack| [pack, VECTORS_PACK].map(golden)) {
+        println!(
+            "{packs:?}:\n{}",
+            printed(run(Command::new(&program).args(&packs)))
+        );
+        // Valgrind's processor has AVX2 and no AVX-512, whose kernels use less stack.
+        if have("valgrind", "valgrind") {
+            run(Command::new("valgrind")
+                .args(["--quiet", "--tool=none"])
+                .arg(&program)
+                .args(&packs));
         }
     }
 }
@@ -275,25 +248,16 @@ fn instrumented(sanitizer: &str, file: &str) -> Option<PathBuf> {
         eprintln!("skipped: {message}");
         return None;
     }
-    let folder = output_dir().join(short);
-    {
-        let _alone = BUILD.lock();
-        let mut build = Command::new("sh");
-        build
-            .arg(root().join("ffi/build-lib.sh"))
-            .arg(&folder)
-            .args(["static", "--target", "x86_64-unknown-linux-gnu"])
-            .arg("-Zbuild-std=core");
-        run(clean(&mut build)
-            .env_remove("CARGO")
-            .env("RUSTUP_TOOLCHAIN", "nightly")
-            // Twice as fast to build; a sanitizer looks at the same accesses.
-            .env("CARGO_PROFILE_EMBED_LTO", "off")
-            .env("CARGO_PROFILE_EMBED_OPT_LEVEL", "1")
-            .env("CARGO_PROFILE_EMBED_CODEGEN_UNITS", "16")
-            .env("RUSTFLAGS", format!("-Zsanitizer={sanitizer}")));
-    }
-    let library = folder.join("libundertone.a");
+    let target = ["--target", "x86_64-unknown-linux-gnu", "-Zbuild-std=core"];
+    let variables = [
+        ("RUSTUP_TOOLCHAIN", "nightly"),
+        // Four times as fast to build; a sanitizer looks at the same accesses.
+        ("CARGO_PROFILE_EMBED_LTO", "off"),
+        ("CARGO_PROFILE_EMBED_OPT_LEVEL", "0"),
+        ("CARGO_PROFILE_EMBED_CODEGEN_UNITS", "16"),
+        ("RUSTFLAGS", &format!("-Zsanitizer={sanitizer}")),
+    ];
+    let library = build_library("static", short, &target, &variables);
     let binary = fs::read(&library).expect("it was just built");
     let symbol = format!("__{short}_");
     assert!(
@@ -302,14 +266,14 @@ fn instrumented(sanitizer: &str, file: &str) -> Option<PathBuf> {
             .any(|window| window == symbol.as_bytes()),
         "the library was built without its sanitizer"
     );
-    let program = folder.join(file).with_extension("");
+    let program = library.with_file_name(file).with_extension("");
     let object = program.with_extension("o");
     run(Command::new("clang")
         .args(["-std=c99", "-g", "-c"])
         .arg(format!("-fsanitize={sanitizer}"))
         .arg("-I")
         .arg(root().join("include"))
-        .arg(source(file))
+        .arg(root().join("tests/c").join(file))
         .arg("-o")
         .arg(&object));
     run(Command::new("clang")
@@ -331,26 +295,7 @@ fn golden_vectors_and_misuse_hold_with_the_library_instrumented() {
     let (Some(consumer), Some(misuse)) = (build("consumer.c"), build("misuse.c")) else {
         return;
     };
-    run_both(|| Command::new(&consumer), || Command::new(&misuse));
-}
-
-#[test]
-fn threads_share_a_pack() {
-    if !have("gcc", "gcc") {
-        return;
-    }
-    let program = compile(
-        "gcc",
-        "threads",
-        "threads.c",
-        static_library(),
-        ["-pthread"],
-    );
-    for pack in PACKS {
-        run(Command::new(&program)
-            .arg(golden(pack))
-            .arg(golden(VECTORS_PACK)));
-    }
+    run_both(plain, &consumer, &misuse);
 }
 
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
@@ -359,15 +304,14 @@ fn threads_share_a_pack_under_a_sanitizer() {
     let Some(program) = instrumented("thread", "threads.c") else {
         return;
     };
-    for pack in PACKS {
-        run(Command::new(&program)
-            .arg(golden(pack))
-            .arg(golden(VECTORS_PACK)));
+    // Depth, and scores after a recoder.
+    let packs = [PACKS[0], SCORES_PACK].map(|pack| [pack, VECTORS_PACK].map(golden));
+    for packs in &packs {
+        run(Command::new(&program).args(packs));
     }
     // The planted race.
     let race = Command::new(&program)
-        .arg(golden(PACKS[0]))
-        .arg(golden(VECTORS_PACK))
+        .args(&packs[0])
         .arg("--race")
         .output()
         .expect("it ran before");
@@ -380,55 +324,11 @@ fn threads_share_a_pack_under_a_sanitizer() {
 }
 
 /// Parses the release that a program printed, which must be one of this pack.
-fn printed_release(output: &Output, pack: &Path) -> Release {
-    let text = String::from_utf8_lossy(&output.stdout);
-    let bytes: Vec<u8> = (0..text.trim().len() / 2)
-        .map(|index| u8::from_str_radix(&text[2 * index..2 * index + 2], 16))
-        .collect::<Result<_, _>>()
-        .unwrap_or_else(|_| panic!("not hexadecimal: {text}"));
-    let release = Release::from_bytes(&bytes).unwrap_or_else(|error| panic!("{text}: {error}"));
-    let pack = fs::read(pack).expect("the program read it");
-    let pack = Pack::parse(&pack).expect("the program used it");
+fn release_of(text: &str, pack: &Pack<'_>) -> Release {
+    let release = Release::from_bytes(&from_hex(text.trim()));
+    let release = release.unwrap_or_else(|error| panic!("{text}: {error}"));
     assert_eq!(release.pack_id(), pack.id());
-    assert!(release.number() < pack.candidate_count());
     release
-}
-
-#[test]
-fn text_or_embeddings_become_a_release() {
-    if !have("gcc", "gcc") {
-        return;
-    }
-    let program = compile("gcc", "consumer-modes", "consumer.c", static_library(), []);
-    let mut sentences = "The cat sat.\n\n\u{ff}\nThe dog too\n"
-        .repeat(50)
-        .into_bytes();
-    sentences.extend(b"\xff\xfe no end of line");
-    let text = output_dir().join("sentences.txt");
-    fs::write(&text, sentences).expect("the target folder can be written");
-    let output = run(Command::new(&program)
-        .args(["--epsilon", "2.5"])
-        .arg(golden("golden.pack"))
-        .stdin(fs::File::open(text).expect("it was just written")));
-    assert_eq!(
-        printed_release(&output, &golden("golden.pack"))
-            .epsilon()
-            .micro(),
-        2_500_000
-    );
-
-    let embeddings = output_dir().join("embeddings.f32");
-    fs::write(&embeddings, [0x3e; 4 * 16 * 3]).expect("the target folder can be written");
-    let output = run(Command::new(&program)
-        .arg(golden("golden.pack"))
-        .arg("--embeddings")
-        .arg(embeddings));
-    assert_eq!(
-        printed_release(&output, &golden("golden.pack"))
-            .epsilon()
-            .micro(),
-        10_000_000
-    );
 }
 
 #[test]
@@ -452,25 +352,25 @@ fn the_server_reads_what_a_c_program_releases_under_a_pack_of_the_host() {
     let embeddings = output_dir().join("demo.f32");
     let bytes: Vec<u8> = rows.iter().flat_map(|x| x.to_le_bytes()).collect();
     fs::write(&embeddings, bytes).expect("the target folder can be written");
-    let from_embeddings = run(Command::new(&program)
+    let mut from_embeddings = Command::new(&program);
+    from_embeddings
         .arg(&pack)
         .arg("--embeddings")
-        .arg(embeddings));
+        .arg(embeddings);
 
     let text = output_dir().join("demo.txt");
     let lines: Vec<String> = sentences.iter().map(|s| s.replace('\n', " ")).collect();
     fs::write(&text, lines.join("\n")).expect("the target folder can be written");
-    let from_text = run(Command::new(&program)
-        .arg(&pack)
-        .stdin(fs::File::open(text).expect("it was just written")));
+    let mut from_text = Command::new(&program);
+    from_text.args(["--epsilon", "2.5"]).arg(&pack);
+    from_text.stdin(fs::File::open(text).expect("it was just written"));
 
-    for output in [from_embeddings, from_text] {
-        let release = printed_release(&output, &pack);
-        let (candidate, embedding) = built
-            .candidates
-            .decode(&release)
-            .expect("of this pack")
-            .expect("a candidate");
+    let pack = Pack::parse(&built.pack).expect("a pack");
+    for (mut command, micro) in [(from_embeddings, 10_000_000), (from_text, 2_500_000)] {
+        let release = release_of(&printed(run(&mut command)), &pack);
+        assert_eq!(release.epsilon().micro(), micro);
+        let decoded = built.candidates.decode(&release).expect("of this pack");
+        let (candidate, embedding) = decoded.expect("a candidate");
         let index = release.number() as usize;
         assert_eq!(*candidate, built.candidates.entries[index]);
         assert_eq!(embedding.len(), encoder.dimension());
@@ -484,101 +384,13 @@ fn a_device_releases_once_a_year() {
     if !have("gcc", "gcc") {
         return;
     }
-    let flags = ["-g", "-fsanitize=address,undefined"];
-    let program = compile("gcc", "year", "year.c", static_library(), flags);
+    let program = compile("gcc", "year", "year.c", static_library(), SANITIZE);
     let packs = [SCORES_PACK, PACKS[2]].map(golden);
-    let output = run(Command::new(program).args(packs));
-    let printed = String::from_utf8_lossy(&output.stdout);
+    let ran = printed(run(Command::new(program).args(packs)));
     assert!(
-        printed.contains("120 releases of 40 devices in 3 years"),
-        "{printed}"
+        ran.contains("120 releases of 40 devices in 3 years"),
+        "{ran}"
     );
-}
-
-/// Compares the whole-text releases of C and `core` for the same random bytes, with packs of
-/// features as well.
-#[test]
-fn whole_texts_reach_the_core() {
-    if !have("gcc", "gcc") {
-        return;
-    }
-    let flags = ["-g", "-fsanitize=address,undefined"];
-    let program = compile("gcc", "whole-text", "whole_text.c", static_library(), flags);
-    let topics: [&[&str]; 3] = [
-        &["dentist", "doctor"],
-        &["goal", "match"],
-        &["rent", "loan"],
-    ];
-    let texts: [&[&str]; 4] = [
-        &["can u move my dentist to thurs"],
-        &["The MATCH was long.", "one goal", "the doctor"],
-        &["bonjour tout le monde"],
-        &[],
-    ];
-    let mut entropy = [1u8; 32];
-    for alone in [true, false] {
-        let bytes = features_pack(&topics, alone);
-        let path = output_dir().join(format!("features-{alone}.pack"));
-        fs::write(&path, &bytes).expect("the target folder can be written");
-        let pack = Pack::parse(&bytes).expect("a well-formed pack");
-        let epsilon: Epsilon = "2".parse().expect("a number");
-        for text in texts {
-            entropy[0] += 1;
-            let mut document: Document<'_> = Document::new(&pack).expect("a small pack");
-            for sentence in text {
-                if alone {
-                    document.push_sentence(sentence).expect("there is room");
-                } else {
-                    let pushed = document.push_encoded(sentence.as_bytes(), &[0.0; 2]);
-                    pushed.expect("there is room");
-                }
-            }
-            let mut promises = vec![
-                (
-                    epsilon.micro().into(),
-                    document
-                        .whole_text_epsilon(epsilon, undertone_core::Rule::PermuteAndFlip)
-                        .0,
-                ),
-                (epsilon.micro().into(), epsilon.micro().into()),
-            ];
-            let release = document
-                .release_whole_text(
-                    Grant::unrecorded(Unit::WholeText, epsilon),
-                    &mut FixedEntropy::new(&entropy),
-                )
-                .expect("a pack with scores");
-            let printed = whole_text(&program, &path, &entropy, text, !alone);
-            let mut lines = printed.lines();
-            for (sentence, whole_text) in promises.drain(..) {
-                let (sentence, whole_text): (u64, u64) = (sentence, whole_text);
-                assert_eq!(lines.next(), Some(&*format!("{sentence} {whole_text}")));
-            }
-            let says = match release.number() {
-                3 => "nothing known".to_owned(),
-                candidate => candidate.to_string(),
-            };
-            let digits: String = release
-                .to_bytes()
-                .iter()
-                .map(|b| format!("{b:02x}"))
-                .collect();
-            assert_eq!(lines.next(), Some(&*format!("{digits} {says}")));
-        }
-    }
-}
-
-/// Output of `whole_text.c`.
-fn whole_text(program: &Path, pack: &Path, entropy: &[u8], text: &[&str], encoded: bool) -> String {
-    let input = output_dir().join("whole-text.txt");
-    fs::write(&input, text.join("\n")).expect("the target folder can be written");
-    let digits: String = entropy.iter().map(|byte| format!("{byte:02x}")).collect();
-    let output = run(Command::new(program)
-        .arg(pack)
-        .arg(digits)
-        .args(encoded.then_some("--encoded"))
-        .stdin(fs::File::open(input).expect("it was just written")));
-    String::from_utf8(output.stdout).expect("the program prints text")
 }
 
 /// Functions that the header declares, in alphabetical order.
@@ -636,7 +448,7 @@ fn libraries_export_the_committed_list_and_nothing_else() {
     if !have("gcc", "gcc") || !have("readelf", "binutils") {
         return;
     }
-    let list = source("symbols.txt");
+    let list = root().join("tests/c/symbols.txt");
     let declared = declared_functions();
     if env::var_os(WRITE_SYMBOLS).is_some() {
         fs::write(&list, declared.join("\n") + "\n").expect("tests/c can be written");
@@ -648,17 +460,15 @@ fn libraries_export_the_committed_list_and_nothing_else() {
         "tests/c/symbols.txt and include/undertone.h differ; if that is meant, run this test with {WRITE_SYMBOLS}=1"
     );
     assert!(declared.iter().all(|name| name.starts_with("undertone_")));
-    let library = build_library("shared");
+    let library = build_library("shared", "lib", &[], &[]);
     assert_eq!(exported_functions(&library, "--dyn-syms"), declared);
     assert_eq!(exported_functions(static_library(), "--syms"), declared);
 
     let program = compile("gcc", "consumer-shared", "consumer.c", &library, []);
     let folder = library.parent().unwrap_or(Path::new("."));
-    golden_vectors_agree(&|| {
-        let mut command = Command::new(&program);
-        command.env("LD_LIBRARY_PATH", folder);
-        command
-    });
+    let mut consumer = Command::new(&program);
+    consumer.env("LD_LIBRARY_PATH", folder);
+    golden_vectors_agree(consumer);
 }
 
 /// Links the library with a panic handler that calls an undefined function.

@@ -11,12 +11,11 @@
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
 
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::common::{BUILD, clean, have, output_dir, program_path, root, run, static_library};
+use crate::common::{self, build_library, have, output_dir, printed, root, run, static_library};
 use undertone_tests::soak;
 
 /// A path, and what the work of its calls may depend on, such as the quarter that the released
@@ -25,10 +24,6 @@ type Shown = (String, String);
 
 /// The number of instructions of each call of a path and, if known, a digest of them.
 type Counts = BTreeMap<Shown, Vec<(u64, String)>>;
-
-fn source(name: &str) -> PathBuf {
-    root().join("tests/constant-work").join(name)
-}
 
 const GOLDEN: [&str; 8] = [
     "golden.pack",
@@ -48,28 +43,20 @@ fn golden(names: &[&str]) -> Vec<PathBuf> {
 
 /// Compiles a program, with all symbols bound at its start.
 fn compile(name: &str, file: &str, library: Option<&Path>) -> PathBuf {
-    let program = program_path(name);
-    run(Command::new("gcc")
-        .args(["-std=gnu99", "-O1", "-Wall", "-Wextra", "-Werror"])
-        .arg("-Wl,-z,now")
-        .arg("-I")
-        .arg(root().join("include"))
-        .arg(source(file))
-        .args(library)
-        .arg("-o")
-        .arg(&program));
-    program
+    let flags = ["-std=gnu99", "-O1", "-Wno-pedantic", "-Wl,-z,now"];
+    let source = format!("tests/constant-work/{file}");
+    common::compile("gcc", name, &[&source], library, &flags)
 }
 
 /// The backend, and the counts by callgrind.
 fn by_callgrind(program: &Path, mode: &str, packs: &[PathBuf]) -> (String, Counts) {
     let dumps = program.with_extension(mode);
-    let output = run(Command::new("valgrind")
+    let backend = printed(run(Command::new("valgrind")
         .args(["--quiet", "--tool=callgrind", "--combine-dumps=yes"])
         .arg(format!("--callgrind-out-file={}", dumps.display()))
         .arg(program)
         .arg(mode)
-        .args(packs));
+        .args(packs)));
     let mut counts = Counts::new();
     let mut label = None;
     for line in fs::read_to_string(&dumps).expect("dumps").lines() {
@@ -80,7 +67,6 @@ fn by_callgrind(program: &Path, mode: &str, packs: &[PathBuf]) -> (String, Count
             add(&mut counts, &label.take().unwrap_or_default(), count, "");
         }
     }
-    let backend = String::from_utf8(output.stdout).expect("text");
     (backend.trim().to_owned(), counts)
 }
 
@@ -88,8 +74,10 @@ fn by_callgrind(program: &Path, mode: &str, packs: &[PathBuf]) -> (String, Count
 fn by_steps(program: &Path, packs: &[PathBuf]) -> (String, Counts) {
     let steps = compile("constant-steps", "steps.c", None);
     // Two runs can be compared only without randomised addresses.
-    let output = run(Command::new(steps).arg(program).arg("steps").args(packs));
-    let output = String::from_utf8(output.stdout).expect("text");
+    let output = printed(run(Command::new(steps)
+        .arg(program)
+        .arg("steps")
+        .args(packs)));
     let (mut counts, mut backend) = (Counts::new(), String::new());
     for line in output.lines() {
         match line.rsplitn(3, '|').collect::<Vec<_>>()[..] {
@@ -116,15 +104,11 @@ fn spread(calls: &[(u64, String)]) -> u64 {
     counts().max().unwrap_or(0) - counts().min().unwrap_or(0)
 }
 
-/// The table, and whether all calls of each path are equal.
-fn judge(title: &str, counts: &Counts, table: &mut String) -> bool {
+/// Prints a table, and returns whether all calls of each path are equal.
+fn judge(title: &str, counts: &Counts) -> bool {
+    println!("\n{title}\n\n| path | calls | instructions | spread |");
+    println!("| --- | ---: | ---: | ---: |");
     let mut same = true;
-    writeln!(table, "\n{title}\n").expect("memory");
-    writeln!(
-        table,
-        "| path | calls | instructions | spread |\n| --- | ---: | ---: | ---: |"
-    )
-    .expect("memory");
     for ((path, public), calls) in counts {
         // Paths with only one quarter need no comparison.
         let quarters = counts.keys().filter(|(other, _)| other == path).count();
@@ -133,14 +117,9 @@ fn judge(title: &str, counts: &Counts, table: &mut String) -> bool {
         } else {
             String::new()
         };
-        let (least, spread) = (calls.iter().map(|(count, _)| count).min(), spread(calls));
-        let least = least.copied().unwrap_or(0);
-        writeln!(
-            table,
-            "| {path}{public} | {} | {least} | {spread} |",
-            calls.len()
-        )
-        .expect("memory");
+        let (count, spread) = (calls.len(), spread(calls));
+        let least = calls.iter().map(|(count, _)| count).min().unwrap_or(&0);
+        println!("| {path}{public} | {count} | {least} | {spread} |");
         same &= spread == 0 && calls.iter().all(|(_, digest)| *digest == calls[0].1);
     }
     same
@@ -155,15 +134,9 @@ fn instructions_do_not_depend_on_documents() {
     if !tools() {
         return;
     }
-    let mut table = String::new();
     let program = compile("constant-work", "desktop.c", Some(static_library()));
     let (backend, counts) = by_callgrind(&program, "callgrind", &golden(&GOLDEN));
-    let same = judge(
-        &format!("`{backend}`, golden packs and form:"),
-        &counts,
-        &mut table,
-    );
-    println!("{table}");
+    let same = judge(&format!("`{backend}`, golden packs and form:"), &counts);
     // Every path exists: 6 in each of 5 packs, 2 of 3 for each rule; whole texts; words; vectors; a
     // ledger.
     let calls: usize = counts.values().map(Vec::len).sum();
@@ -193,18 +166,7 @@ fn planted_branches_are_found() {
         println!("{path}: spread {}", spread(calls));
         assert!(spread(calls) > 0, "{path} is not found");
     }
-    assert!(!judge("planted", &counts, &mut String::new()));
-}
-
-fn judge_portable(packs: &[PathBuf], table: &mut String) -> bool {
-    let program = compile(
-        "constant-work-portable",
-        "desktop.c",
-        Some(&portable_library()),
-    );
-    let (backend, counts) = by_callgrind(&program, "callgrind", packs);
-    assert_eq!(backend, "portable");
-    judge("`portable`, callgrind:", &counts, table)
+    assert!(!judge("planted", &counts));
 }
 
 #[test]
@@ -219,34 +181,24 @@ fn instructions_for_large_packs_and_of_all_kernels_do_not_depend_on_documents() 
     let packs = ["small.pack", "large.pack", "scores.pack", "projection.pack"];
     let large = packs.iter().map(|name| folder.join(name));
     let packs: Vec<PathBuf> = large.chain(golden(&GOLDEN)).collect();
-    let mut table = String::new();
-
     let program = compile("constant-work-long", "desktop.c", Some(static_library()));
     let (backend, counts) = by_callgrind(&program, "callgrind", &packs);
-    let mut same = judge(&format!("`{backend}`, callgrind:"), &counts, &mut table);
-    same &= judge_portable(&packs, &mut table);
+    let mut same = judge(&format!("`{backend}`, callgrind:"), &counts);
+    let target = output_dir().join("target-portable");
+    let variables = [
+        ("CARGO_TARGET_DIR", target.to_str().expect("text")),
+        ("RUSTFLAGS", "--cfg undertone_backend=\"portable\""),
+    ];
+    let library = build_library("static", "portable", &[], &variables);
+    let program = compile("constant-work-portable", "desktop.c", Some(&library));
+    let (backend, counts) = by_callgrind(&program, "callgrind", &packs);
+    assert_eq!(backend, "portable");
+    same &= judge("`portable`, callgrind:", &counts);
     let (backend, counts) = by_steps(&program, &golden(&["golden-vote.pack"]));
     let title = format!("`{backend}`, by the processor, the same instructions in the same order:");
-    same &= judge(&title, &counts, &mut table);
-
-    println!("{table}");
+    same &= judge(&title, &counts);
     assert!(
         same,
         "instructions depend on what documents say: see the table above"
     );
-}
-
-/// The library with the portable kernels only.
-fn portable_library() -> PathBuf {
-    let _alone = BUILD.lock();
-    let mut build = Command::new("sh");
-    build
-        .arg(root().join("ffi/build-lib.sh"))
-        .arg(output_dir().join("portable"))
-        .arg("static");
-    let output = run(clean(&mut build)
-        .env("CARGO_TARGET_DIR", output_dir().join("target-portable"))
-        .env("RUSTFLAGS", "--cfg undertone_backend=\"portable\""));
-    let path = String::from_utf8(output.stdout).expect("a path that is text");
-    PathBuf::from(path.trim())
 }

@@ -8,20 +8,29 @@
 
 #![cfg(unix)]
 
+use std::fs;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::sync::OnceLock;
-use std::{fs, thread};
 
 use crate::common::{
-    STRICT, assert_sanitized, have, output_dir, program_path, root, run, static_library,
+    SANITIZE, STRICT, assert_sanitized, compile, have, output_dir, printed, root, run,
+    static_library,
 };
 use undertone_tests::faces::{OF_FORMS, assert_agrees, assert_ran, golden_files};
 use undertone_tests::packs::features_pack;
 
 const COMPILERS: [(&str, &str); 2] = [("g++", "g++"), ("clang++", "clang")];
 const NO_EXCEPTIONS: [&str; 2] = ["-fno-exceptions", "-fno-rtti"];
+
+/// The compilers that are on this machine.
+fn compilers() -> Vec<&'static str> {
+    let there = COMPILERS
+        .into_iter()
+        .filter(|(compiler, package)| have(compiler, package));
+    there.map(|(compiler, _)| compiler).collect()
+}
 
 fn golden(name: &str) -> PathBuf {
     root().join("tests/golden").join(name)
@@ -58,17 +67,8 @@ fn fresh(name: &str) -> PathBuf {
 
 /// Compiles the program of two translation units that calls every method.
 fn every_method(compiler: &str, name: &str, flags: &[&str]) -> PathBuf {
-    let program = program_path(name);
-    run(Command::new(compiler)
-        .args(STRICT)
-        .args(flags)
-        .arg("-I")
-        .arg(root().join("include"))
-        .args(["every_method.cpp", "second.cpp"].map(|file| root().join("tests/cpp").join(file)))
-        .arg(static_library())
-        .arg("-o")
-        .arg(&program));
-    program
+    let sources = ["tests/cpp/every_method.cpp", "tests/cpp/second.cpp"];
+    compile(compiler, name, &sources, Some(static_library()), flags)
 }
 
 fn calls_every_method(program: &Path, name: &str) {
@@ -96,11 +96,10 @@ fn compiles(compiler: &str, flags: &[&str], header: &Path) {
 
 #[test]
 fn compiles_alone_with_and_without_exceptions() {
-    let mut compilers = COMPILERS.to_vec();
-    compilers.retain(|(compiler, package)| have(compiler, package));
+    let compilers = compilers();
     // One compiler is enough: both use the same standard library, so a missing include fails with
     // either.
-    if let Some((compiler, _)) = compilers.first() {
+    if let Some(compiler) = compilers.first() {
         for header in headers() {
             compiles(compiler, &["-std=c++17"], &header);
         }
@@ -108,7 +107,7 @@ fn compiles_alone_with_and_without_exceptions() {
     let umbrella = root().join("include/undertone.hpp");
     let [no_exceptions, no_rtti] = NO_EXCEPTIONS;
     // `every_method_holds` has the other combinations.
-    for (compiler, _) in compilers {
+    for compiler in compilers {
         compiles(compiler, &["-std=c++17", no_exceptions, no_rtti], &umbrella);
         compiles(compiler, &["-std=c++20"], &umbrella);
     }
@@ -117,19 +116,16 @@ fn compiles_alone_with_and_without_exceptions() {
 /// [`every_method`] as most apps compile it, by g++.
 fn plain() -> &'static Path {
     static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
-    PROGRAM.get_or_init(|| every_method("g++", "every-method-g++", &["-std=c++17", "-O2"]))
+    PROGRAM.get_or_init(|| every_method("g++", "every-method-g++", &["-O2"]))
 }
 
 #[test]
 fn every_method_holds() {
-    for (compiler, package) in COMPILERS {
-        if !have(compiler, package) {
-            continue;
-        }
+    for compiler in compilers() {
         let name = format!("every-method-{compiler}");
         let program = match compiler {
             "g++" => plain().to_owned(),
-            _ => every_method(compiler, &name, &["-std=c++17", "-O2"]),
+            _ => every_method(compiler, &name, &["-O2"]),
         };
         calls_every_method(&program, &format!("{name}-files"));
 
@@ -145,68 +141,44 @@ fn every_method_holds_under_sanitizers() {
     if !have("g++", "g++") {
         return;
     }
-    let flags = [
-        "-std=c++17",
-        "-g",
-        "-fsanitize=address,undefined",
-        "-fno-sanitize-recover=all",
-    ];
-    let program = every_method("g++", "every-method-sanitized", &flags);
+    let program = every_method("g++", "every-method-sanitized", &SANITIZE);
     assert_sanitized(&program);
     calls_every_method(&program, "every-method-sanitized-files");
 }
 
-/// Runs a program of `tests/cpp` with the library: by g++ under sanitizers, and by clang,
-/// optimised.
+/// Compiles a program of `tests/cpp`: by g++ with sanitizers, and by clang, optimised.
 fn program(compiler: &str, file: &str) -> PathBuf {
-    let sanitize: &[&str] = match compiler {
-        "g++" => &["-fsanitize=address,undefined", "-g"],
-        _ => &["-O2"],
+    let name = format!("{file}-{compiler}");
+    let source = format!("tests/cpp/{file}");
+    let flags = match compiler {
+        "g++" => SANITIZE,
+        _ => ["-O2"; 3],
     };
-    let program = program_path(&format!("{file}-{compiler}"));
-    run(Command::new(compiler)
-        .args(STRICT)
-        .args(["-std=c++17", "-pthread"])
-        .args(sanitize)
-        .arg("-I")
-        .arg(root().join("include"))
-        .arg(root().join("tests/cpp").join(file))
-        .arg(static_library())
-        .arg("-o")
-        .arg(&program));
-    program
+    let flags = [&flags[..], &["-pthread"]].concat();
+    compile(compiler, &name, &[&source], Some(static_library()), &flags)
 }
 
 #[test]
 fn cases_and_days_are_as_for_all_faces() {
-    for (compiler, package) in COMPILERS {
-        if !have(compiler, package) {
-            continue;
-        }
+    for compiler in compilers() {
         let program = program(compiler, "faces.cpp");
         let folder = fresh(&format!("faces-{compiler}-files"));
         for (mode, list) in [("misuse", "misuse.md"), ("day", "keyboard-day.md")] {
             let mut command = Command::new(&program);
-            let output = run(command
-                .arg(mode)
-                .arg(root().join("tests/golden"))
-                .arg(&folder));
-            assert_ran("C++", list, &String::from_utf8_lossy(&output.stdout));
+            command.arg(mode).arg(golden("")).arg(&folder);
+            assert_ran("C++", list, &printed(run(&mut command)));
         }
     }
 }
 
 #[test]
 fn golden_vectors_agree() {
-    for (compiler, package) in COMPILERS {
-        if !have(compiler, package) {
-            continue;
-        }
+    for compiler in compilers() {
         let files = [&golden_files()[..], &OF_FORMS].concat();
-        let output = run(Command::new(program(compiler, "golden.cpp"))
-            .arg(root().join("tests/golden"))
-            .args(files.iter().flat_map(|(file, vectors)| [file, vectors])));
-        assert_agrees("C++", &files, &String::from_utf8_lossy(&output.stdout));
+        let ran = printed(run(Command::new(program(compiler, "golden.cpp"))
+            .arg(golden(""))
+            .args(files.iter().flat_map(|(file, vectors)| [file, vectors]))));
+        assert_agrees("C++", &files, &ran);
     }
 }
 
@@ -268,10 +240,7 @@ fn headers_compile_among_macros_of_platforms() {
         format!("{x11}#include \"undertone.hpp\"\n{use_both}"),
         format!("#include \"undertone.hpp\"\n{x11}{use_both}"),
     ];
-    for (compiler, package) in COMPILERS {
-        if !have(compiler, package) {
-            continue;
-        }
+    for compiler in compilers() {
         for (number, program) in programs.iter().enumerate() {
             let file = output_dir().join(format!("macros-{number}.cpp"));
             fs::write(&file, program).expect("it can be written");
@@ -287,32 +256,23 @@ fn headers_compile_among_macros_of_platforms() {
 /// An ignored result is a warning, and with these flags an error.
 #[test]
 fn results_must_be_used() {
-    for (compiler, package) in COMPILERS {
-        if !have(compiler, package) {
-            continue;
-        }
-        for ignored in [
+    for compiler in compilers() {
+        for (number, ignored) in [
             "undertone::Pack::open(\"a\");",
             "undertone::Document().push_sentence(\"a\");",
-        ] {
-            let mut child = Command::new(compiler)
-                .args(["-std=c++17", "-Werror", "-fsyntax-only", "-x", "c++"])
-                .arg("-I")
-                .arg(root().join("include"))
-                .arg("-")
-                .stdin(Stdio::piped())
-                .stderr(Stdio::piped())
-                .spawn()
-                .expect("the compiler is there");
+        ]
+        .into_iter()
+        .enumerate()
+        {
+            let file = output_dir().join(format!("ignored-{number}.cpp"));
             let program = format!("#include \"undertone.hpp\"\nvoid f() {{ {ignored} }}\n");
-            let mut input = child.stdin.take().expect("it was asked for");
-            let writer =
-                thread::spawn(move || std::io::Write::write_all(&mut input, program.as_bytes()));
-            let output = child.wait_with_output().expect("the compiler ends");
-            writer
-                .join()
-                .expect("no panic")
-                .expect("the compiler reads");
+            fs::write(&file, program).expect("it can be written");
+            let output = Command::new(compiler)
+                .args(["-std=c++17", "-Werror", "-fsyntax-only", "-I"])
+                .arg(root().join("include"))
+                .arg(&file)
+                .output()
+                .expect("the compiler is there");
             let said = String::from_utf8_lossy(&output.stderr);
             assert!(
                 !output.status.success() && said.contains("unused-result"),

@@ -7,12 +7,11 @@
 
 #![cfg(target_os = "linux")]
 
+use std::fmt::Debug;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use std::fmt::Debug;
-
-use crate::common::{BUILD, clean, have, output_dir, program_path, root, run, static_library};
+use crate::common::{self, build_library, have, output_dir, root, static_library};
 use undertone_core::document::Document;
 use undertone_core::epsilon::Epsilon;
 use undertone_core::ledger::Grant;
@@ -22,26 +21,17 @@ use undertone_core::unit::Unit;
 use undertone_core::words::{Bag, Vocabulary};
 use undertone_tests::{FixedEntropy, soak};
 
-fn compile(name: &str, library: &Path, flags: &[&str]) -> PathBuf {
-    let program = program_path(name);
-    run(Command::new("gcc")
-        // Linked at the start: lazy linking saves registers on the stack.
-        .args([
-            "-std=gnu99",
-            "-O1",
-            "-Wall",
-            "-Wextra",
-            "-Werror",
-            "-Wl,-z,now",
-        ])
-        .args(flags)
-        .arg("-I")
-        .arg(root().join("include"))
-        .arg(root().join("tests/c/hygiene.c"))
-        .arg(library)
-        .arg("-o")
-        .arg(&program));
-    program
+fn compile(name: &str, library: &Path, flag: &str) -> PathBuf {
+    // Linked at the start: lazy linking saves registers on the stack.
+    let flags = [
+        "-std=gnu99",
+        "-O1",
+        "-Wno-pedantic",
+        "-Wno-sign-conversion",
+        "-Wl,-z,now",
+        flag,
+    ];
+    common::compile("gcc", name, &["tests/c/hygiene.c"], Some(library), &flags)
 }
 
 fn look(program: &Path) -> Output {
@@ -64,7 +54,7 @@ fn look(program: &Path) -> Output {
 #[test]
 fn nothing_private_is_left_in_memory() {
     if have("gcc", "gcc") {
-        let program = compile("hygiene", static_library(), &[]);
+        let program = compile("hygiene", static_library(), "-UPLANTED");
         assert!(look(&program).status.success(), "see what is left above");
     }
 }
@@ -73,7 +63,7 @@ fn nothing_private_is_left_in_memory() {
 #[test]
 fn a_planted_copy_is_found() {
     if have("gcc", "gcc") {
-        let program = compile("hygiene-planted", static_library(), &["-DPLANTED"]);
+        let program = compile("hygiene-planted", static_library(), "-DPLANTED");
         let output = look(&program);
         assert!(
             output.status.success(),
@@ -88,31 +78,18 @@ fn nothing_private_is_left_without_optimisation() {
     if !soak() || !have("gcc", "gcc") {
         return;
     }
-    let library = {
-        let _alone = BUILD.lock();
-        let mut build = Command::new("sh");
-        build
-            .arg(root().join("ffi/build-lib.sh"))
-            .arg(output_dir().join("unoptimised"))
-            .arg("static");
-        let output = run(clean(&mut build)
-            .env("CARGO_TARGET_DIR", output_dir().join("target-unoptimised"))
-            .env("CARGO_PROFILE_EMBED_OPT_LEVEL", "0")
-            .env("CARGO_PROFILE_EMBED_LTO", "false")
-            .env("CARGO_PROFILE_EMBED_DEBUG_ASSERTIONS", "true"));
-        PathBuf::from(
-            String::from_utf8(output.stdout)
-                .expect("a path that is text")
-                .trim(),
-        )
-    };
+    let target = output_dir().join("target-unoptimised");
+    let variables = [
+        ("CARGO_TARGET_DIR", target.to_str().expect("text")),
+        ("CARGO_PROFILE_EMBED_OPT_LEVEL", "0"),
+        ("CARGO_PROFILE_EMBED_LTO", "false"),
+        ("CARGO_PROFILE_EMBED_DEBUG_ASSERTIONS", "true"),
+    ];
+    let library = build_library("static", "unoptimised", &[], &variables);
     // In a debug build the standard library names a function that a program without unwinding never
     // calls.
-    let program = compile(
-        "hygiene-unoptimised",
-        &library,
-        &["-Wl,--defsym=rust_eh_personality=0"],
-    );
+    let defined = "-Wl,--defsym=rust_eh_personality=0";
+    let program = compile("hygiene-unoptimised", &library, defined);
     assert!(look(&program).status.success(), "see what is left above");
 }
 
@@ -141,31 +118,19 @@ fn debug(text: &str, coordinate: f32, level: u8) -> Vec<String> {
         found.extend(both(&document));
         // Errors, with a text in the document.
         found.extend(both(document.push(&embedding[1..])));
-        let grant = Grant::unrecorded(
-            Unit::Sentence,
-            Epsilon::from_micro(1_000_000).expect("an epsilon"),
-        );
-        let failed = document.release(grant, Rule::Exponential, &mut FixedEntropy::new(&[]));
+        let none = &mut FixedEntropy::new(&[]);
+        let grant = |unit| Grant::unrecorded(unit, Epsilon::MAX);
+        let failed = document.release(grant(Unit::Sentence), Rule::Exponential, none);
         found.push(
             failed
                 .as_ref()
                 .map_or_else(ToString::to_string, |_| String::new()),
         );
         found.extend(both(failed));
-        let grant = Grant::unrecorded(
-            Unit::WholeText,
-            Epsilon::from_micro(1_000_000).expect("an epsilon"),
-        );
-        found.extend(both(
-            document.release_whole_text(grant, &mut FixedEntropy::new(&[])),
-        ));
-        let grant = Grant::unrecorded(
-            Unit::WholeText,
-            Epsilon::from_micro(1_000_000).expect("an epsilon"),
-        );
-        found.extend(both(
-            document.release_projective(grant, &mut FixedEntropy::new(&[])),
-        ));
+        let whole_text = grant(Unit::WholeText);
+        found.extend(both(document.release_whole_text(whole_text, none)));
+        let whole_text = grant(Unit::WholeText);
+        found.extend(both(document.release_projective(whole_text, none)));
 
         let vocabulary = Vocabulary::new(&pack).expect("a lexicon");
         let mut bag = Bag::new(&vocabulary);

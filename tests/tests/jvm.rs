@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 
-use crate::common::{Java, have, java, output_dir, root, run};
+use crate::common::{self, Java, have, java, output_dir, root, run};
 use undertone::form::Contents;
 use undertone_tests::faces::{OF_FORMS, assert_agrees, assert_ran, golden_files};
 use undertone_tests::packs::features_pack;
@@ -127,13 +127,12 @@ fn printed<A: AsRef<OsStr>>(classes: &Path, program: &str, arguments: &[A]) -> S
         classes: own,
     } = java();
     let path = format!("{}:{}", own.display(), classes.display());
-    let output = run(Command::new("java")
+    common::printed(run(Command::new("java")
         .arg(format!("-Djava.library.path={}", library.display()))
         .args(["-Xcheck:jni", "-XX:TieredStopAtLevel=1", "-Xmx512m", "-cp"])
         .arg(path)
         .arg(program)
-        .args(arguments));
-    String::from_utf8_lossy(&output.stdout).into_owned()
+        .args(arguments)))
 }
 
 /// Runs a program that prints a line.

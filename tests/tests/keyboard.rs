@@ -9,19 +9,22 @@
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::sync::OnceLock;
 use std::time::Duration;
 
-use crate::common::{STRICT, assert_sanitized, have, output_dir, root, run, static_library};
+use crate::common::{
+    SANITIZE, assert_sanitized, compile, have, output_dir, printed, root, run, static_library,
+};
 use undertone::demo;
 use undertone::form::Contents;
 use undertone_core::form::Form;
 use undertone_core::pack::Pack;
 use undertone_core::release::{Mechanism, Release};
+use undertone_tests::golden::from_hex;
 use undertone_tests::packs::features_pack;
 
-const DAY: &str = "20000";
+const DAY: u32 = 20_000;
 
 /// A day in the last week of a window of 52, in which a release that was not made is always due.
 const LAST_WEEK: u32 = 20_013;
@@ -48,31 +51,23 @@ fn setting() -> Option<&'static Setting> {
         let folder = output_dir().join("keyboard");
         let _ = fs::remove_dir_all(&folder);
         fs::create_dir_all(&folder).expect("the target folder can be written");
-        let program = folder.join("keyboard");
-        run(Command::new("g++")
-            .args(STRICT)
-            .args(["-std=c++17", "-g", "-fsanitize=address,undefined"])
-            .arg("-fno-sanitize-recover=all")
-            .arg("-I")
-            .arg(root().join("include"))
-            .arg(example("keyboard.cpp"))
-            .arg(static_library())
-            .arg("-o")
-            .arg(&program));
+        let source = ["ffi/examples/keyboard/keyboard.cpp"];
+        let library = Some(static_library());
+        let program = compile("g++", "keyboard-example", &source, library, &SANITIZE);
         assert_sanitized(&program);
+        let written = |name: &str, content: &[u8]| {
+            let path = folder.join(name);
+            fs::write(&path, content).expect("the target folder can be written");
+            path
+        };
         let built = demo::build(1).expect("the demo corpus is public and fine");
-        let (pack, candidates) = (folder.join("demo.pack"), folder.join("demo.candidates.tsv"));
-        fs::write(&pack, &built.pack).expect("the target folder can be written");
-        fs::write(&candidates, built.candidates.list()).expect("the target folder can be written");
-        let emoji = folder.join("emoji.form");
         let description = fs::read_to_string(example("emoji.json")).expect("it is there");
         let form = Contents::from_json(&description).and_then(|contents| contents.to_bytes());
-        fs::write(&emoji, form.expect("a form")).expect("the target folder can be written");
         Some(Setting {
             program,
-            pack,
-            candidates,
-            emoji,
+            pack: written("demo.pack", &built.pack),
+            candidates: written("demo.candidates.tsv", built.candidates.list().as_bytes()),
+            emoji: written("emoji.form", &form.expect("a form")),
         })
     };
     SETTING.get_or_init(make).as_ref()
@@ -90,19 +85,23 @@ impl Setting {
 
     /// Sends the lines of a file in the last week of a year, and comes back a week later.
     fn year(&self, ledger: &Path, options: &[&str], file: &Path) -> String {
-        let days = [LAST_WEEK, LAST_WEEK + 7].map(|day| day.to_string());
-        let [sent, released] =
-            days.map(|day| text(&run(self.keyboard(ledger, &day).args(options).arg(file))));
+        let days = [LAST_WEEK, LAST_WEEK + 7];
+        let [sent, released] = days.map(|day| self.shown(ledger, day, options, file));
         assert_eq!(releases(&sent, &self.pack, 0), 0, "{sent}");
         assert!(sent.ends_with(DUE), "{sent}");
         released
+    }
+
+    /// Types a file on one day, and returns the output.
+    fn shown(&self, ledger: &Path, day: u32, options: &[&str], file: &Path) -> String {
+        printed(run(self.keyboard(ledger, day).args(options).arg(file)))
     }
 
     fn emoji(&self) -> [&str; 2] {
         ["--emoji", self.emoji.to_str().expect("text")]
     }
 
-    fn keyboard(&self, ledger: &Path, day: &str) -> Command {
+    fn keyboard(&self, ledger: &Path, day: u32) -> Command {
         let mut command = Command::new(&self.program);
         command
             .arg("--pack")
@@ -111,13 +110,9 @@ impl Setting {
             .arg(&self.candidates)
             .arg("--ledger")
             .arg(ledger)
-            .args(["--day", day]);
+            .args(["--day", &day.to_string()]);
         command
     }
-}
-
-fn text(output: &Output) -> String {
-    String::from_utf8(output.stdout.clone()).expect("the program prints text")
 }
 
 /// Counts the releases of lines, and checks that each is of the pack and of this epsilon.
@@ -141,12 +136,8 @@ fn releases_by(mechanism: Mechanism, shown: &str, pack: &Path, epsilon_micro: u3
 fn uploads(shown: &str) -> Vec<Release> {
     let lines = shown.lines();
     let digits = lines.filter_map(|line| line.strip_prefix("  leaves the device   "));
-    let releases = digits.map(|digits| {
-        let bytes: Vec<u8> = (0..digits.len() / 2)
-            .map(|i| u8::from_str_radix(&digits[2 * i..2 * i + 2], 16).expect("hexadecimal"))
-            .collect();
-        Release::from_bytes(&bytes).expect("a release leaves, nothing else")
-    });
+    let release = |digits| Release::from_bytes(&from_hex(digits));
+    let releases = digits.map(|digits| release(digits).expect("a release leaves, nothing else"));
     releases.collect()
 }
 
@@ -184,15 +175,14 @@ fn a_year_has_one_release() {
     let mut count = 0;
     // A week more ends the last one.
     for week in 1..=53 {
-        let day = (LAST_WEEK + 7 * week).to_string();
-        let shown = text(&run(setting.keyboard(&ledger, &day).arg(&typed)));
+        let shown = setting.shown(&ledger, LAST_WEEK + 7 * week, &[], &typed);
         assert!(shown.starts_with(PROMISE), "{shown}");
         count += releases(&shown, &setting.pack, 3_000_000);
     }
     assert_eq!(count, 1);
     // A ledger refuses an earlier year.
     let back = setting
-        .keyboard(&ledger, &LAST_WEEK.to_string())
+        .keyboard(&ledger, LAST_WEEK)
         .arg(typed)
         .output()
         .expect("it was just built");
@@ -217,7 +207,7 @@ fn a_topic_or_an_emoji_leaves_once() {
     let form = Form::parse(&form).expect("it was just built");
     let [flag, path] = setting.emoji();
     let options = [flag, path, "--epsilon", "200"];
-    let days = [LAST_WEEK, LAST_WEEK + 7, LAST_WEEK + 14].map(|day| day.to_string());
+    let days = [LAST_WEEK, LAST_WEEK + 7, LAST_WEEK + 14];
     let (mut topics, mut emoji) = (0, 0);
     while topics == 0 || emoji < 2 {
         assert!(topics + emoji < 45, "{topics} topics, {emoji} emoji");
@@ -226,12 +216,7 @@ fn a_topic_or_an_emoji_leaves_once() {
         let line = KNOWN.replace(".\n", if with { ". 🥰👍\n" } else { ". 🦖\n" });
         fs::write(&lines, line.repeat(101)).expect("the target folder can be written");
         let ledger = setting.ledger("emoji");
-        let [sent, released, later] = days.each_ref().map(|day| {
-            text(&run(setting
-                .keyboard(&ledger, day)
-                .args(options)
-                .arg(&lines)))
-        });
+        let [sent, released, later] = days.map(|day| setting.shown(&ledger, day, &options, &lines));
         let promise = "a release protects all lines and their emoji of 52 weeks by epsilon 200, ";
         assert!(sent.starts_with(promise), "{sent}");
         assert_eq!(uploads(&sent), [], "{sent}");
@@ -267,14 +252,9 @@ fn a_pack_does_not_choose_what_is_protected() {
     for epsilon in [1, 3] {
         let ledger = setting.ledger(&format!("hostile-{epsilon}"));
         let [_, shown] = [LAST_WEEK, LAST_WEEK + 7].map(|day| {
-            let mut command = Command::new(&setting.program);
-            text(&run(command
-                .arg("--pack")
-                .arg(&pack)
-                .arg("--ledger")
-                .arg(&ledger)
-                .args(["--day", &day.to_string(), "--epsilon", &epsilon.to_string()])
-                .arg(example("typed.txt"))))
+            let [pack, epsilon] = [pack.to_str().expect("text"), &epsilon.to_string()];
+            let options = ["--pack", pack, "--candidates", "", "--epsilon", epsilon];
+            setting.shown(&ledger, day, &options, &example("typed.txt"))
         });
         assert_eq!(releases(&shown, &pack, epsilon * 1_000_000), 1, "{shown}");
     }
@@ -286,10 +266,8 @@ fn a_pack_does_not_choose_what_is_protected() {
 fn a_letter_is_released_by_the_sentence() {
     let Some(setting) = setting() else { return };
     let ledger = setting.ledger("letter");
-    let shown = text(&run(setting
-        .keyboard(&ledger, DAY)
-        .args(["--every", "6"])
-        .arg(example("letter.txt"))));
+    let every = ["--every", "6"];
+    let shown = setting.shown(&ledger, DAY, &every, &example("letter.txt"));
     let promise = shown.lines().next().expect("a promise");
     let start = "each release protects a sentence by epsilon 3, a whole text by epsilon ";
     let whole_text: f64 = promise
@@ -382,30 +360,23 @@ fn what_was_drawn_survives_a_kill() {
     let ledger = setting.ledger("killed");
     let lines = setting.pack.with_file_name("killed.txt");
     fs::write(&lines, KNOWN.repeat(101)).expect("the target folder can be written");
-    let (day, next) = (LAST_WEEK.to_string(), (LAST_WEEK + 7).to_string());
     let epsilon = ["--epsilon", "200"];
-    run(setting.keyboard(&ledger, &day).args(epsilon).arg(&lines));
+    setting.shown(&ledger, LAST_WEEK, &epsilon, &lines);
     for number in 0..5 {
-        let mut typing = Typing::start(setting.keyboard(&ledger, &day).args(epsilon));
+        let mut typing = Typing::start(setting.keyboard(&ledger, LAST_WEEK).args(epsilon));
         typing.wait_for("  your lines ");
         typing.type_sentences(20);
         std::thread::sleep(Duration::from_micros(300 * number));
         typing.kill();
     }
-    let shown = text(&run(setting
-        .keyboard(&ledger, &next)
-        .args(epsilon)
-        .arg(&lines)));
+    let shown = setting.shown(&ledger, LAST_WEEK + 7, &epsilon, &lines);
     assert!(
         shown.contains("  the server learns   health-clinic"),
         "{shown}"
     );
     // What was stored is gone.
     let stored = ledger.with_extension("ledger.reservoir");
-    let again = text(&run(setting
-        .keyboard(&ledger, &next)
-        .args(epsilon)
-        .arg(&lines)));
+    let again = setting.shown(&ledger, LAST_WEEK + 7, &epsilon, &lines);
     assert!(!again.contains("leaves the device"), "{again}");
     assert!(!stored.exists() || again.ends_with(DUE), "{again}");
 }
@@ -417,11 +388,7 @@ fn nothing_leaves_without_its_budget_recorded() {
     let ledger = setting.ledger("any-moment");
     let sentences = setting.pack.with_file_name("sentences.txt");
     // At most 20 · 400 releases and 3 more are spent, out of a budget for 10,000.
-    fs::write(
-        &sentences,
-        "The doctor wants another blood test.\n".repeat(400),
-    )
-    .expect("the target folder can be written");
+    fs::write(&sentences, KNOWN.repeat(400)).expect("the target folder can be written");
     let spending = |every: &str| {
         let mut command = setting.keyboard(&ledger, DAY);
         command
@@ -445,7 +412,7 @@ fn nothing_leaves_without_its_budget_recorded() {
         let whole = shown.rfind('\n').map_or("", |end| &shown[..end]);
         left_the_device += releases_by(Mechanism::Scores, whole, &setting.pack, 100_000);
     }
-    let shown = text(&run(&mut spending("128")));
+    let shown = printed(run(&mut spending("128")));
     left_the_device += releases_by(Mechanism::Scores, &shown, &setting.pack, 100_000);
     let recorded = ((1000.0 - left(&shown)) * 10.0).round() as usize;
     println!("{left_the_device} releases were seen, {recorded} are recorded, over {kills} kills");
@@ -476,7 +443,7 @@ fn of_two_at_once_the_second_is_refused() {
     assert!(String::from_utf8_lossy(&second.stderr).contains("in use"));
     assert_eq!(second.stdout, b"");
     typing.kill();
-    run(setting.keyboard(&ledger, DAY).arg(example("typed.txt")));
+    setting.shown(&ledger, DAY, &[], &example("typed.txt"));
 }
 
 /// At a terminal each line is a message, and its sentences are finished.
@@ -533,30 +500,19 @@ fn wrong_arguments_are_refused_before_anything_is_spent() {
     refuse(&["--epsilon", "much"], 2, "--epsilon much");
     refuse(&["--budget", "0"], 2, "--budget 0");
     refuse(&["--pack", "/no/such.pack"], 1, "/no/such.pack");
-    refuse(&["--pack", other.to_str().expect("text")], 1, "pack");
+    let other = other.to_str().expect("text");
+    refuse(&["--pack", other], 1, "pack");
     assert!(!ledger.exists());
-    refuse(
-        &["--candidates", other.to_str().expect("text")],
-        1,
-        "not of this pack",
-    );
-    let depth = root().join("tests/golden/golden.pack");
-    let depth = depth.to_str().expect("text");
-    refuse(
-        &["--pack", depth, "--candidates", ""],
-        1,
-        "the pack selects by depth",
-    );
-    let several = root().join("tests/golden/golden.form");
-    let several = several.to_str().expect("text");
+    refuse(&["--candidates", other], 1, "not of this pack");
+    let golden = ["golden.pack", "golden.form"].map(|name| root().join("tests/golden").join(name));
+    let [depth, several] = golden.each_ref().map(|path| path.to_str().expect("text"));
+    let depth = ["--pack", depth, "--candidates", ""];
+    refuse(&depth, 1, "the pack selects by depth");
     refuse(&["--emoji", several], 1, "make a form with one");
     refuse(&["--emoji", "/no/such.form"], 1, "/no/such.form");
     refuse(&["/no/such/text"], 1, "cannot read /no/such/text");
-    refuse(
-        &["--ledger", "/no/such/folder/ledger"],
-        1,
-        "/no/such/folder/ledger",
-    );
+    let nowhere = "/no/such/folder/ledger";
+    refuse(&["--ledger", nowhere], 1, nowhere);
 }
 
 /// The output without its random parts: the release, and the topic with its excerpt.
@@ -595,10 +551,7 @@ fn the_readme_shows_real_output() {
     ];
     for (shown, (ledger, day, arguments)) in printed.into_iter().zip(runs) {
         let (file, options) = arguments.split_last().expect("a file");
-        let real = text(&run(setting
-            .keyboard(ledger, &day.to_string())
-            .args(options)
-            .arg(example(file))));
+        let real = setting.shown(ledger, day, options, &example(file));
         assert_eq!(masked(shown), masked(&real));
     }
 }

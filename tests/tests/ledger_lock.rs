@@ -15,7 +15,7 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 use std::{env, fs, thread};
 
-use common::{Java, STRICT, have, java, output_dir, program_path, root, run, static_library};
+use common::{Java, compile, have, java, output_dir, root, run, static_library};
 use undertone::error::ErrorKind;
 use undertone::release::ledger::LedgerFile;
 use undertone_core::epsilon::{Epsilon, MICRO};
@@ -73,36 +73,17 @@ fn program() {
 
 fn c() -> &'static Path {
     static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
-    PROGRAM.get_or_init(|| {
-        let program = program_path("ledger-program-c");
-        run(Command::new("gcc")
-            .arg("-std=c99")
-            .args(STRICT)
-            .arg("-I")
-            .arg(root().join("include"))
-            .arg(root().join("tests/c/ledger.c"))
-            .arg(static_library())
-            .arg("-o")
-            .arg(&program));
-        program
-    })
+    PROGRAM.get_or_init(|| program_of("gcc", "tests/c/ledger.c"))
 }
 
 fn cpp() -> &'static Path {
     static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
-    PROGRAM.get_or_init(|| {
-        let program = program_path("ledger-program");
-        run(Command::new("g++")
-            .arg("-std=c++17")
-            .args(STRICT)
-            .arg("-I")
-            .arg(root().join("include"))
-            .arg(root().join("tests/cpp/ledger.cpp"))
-            .arg(static_library())
-            .arg("-o")
-            .arg(&program));
-        program
-    })
+    PROGRAM.get_or_init(|| program_of("g++", "tests/cpp/ledger.cpp"))
+}
+
+fn program_of(compiler: &str, source: &str) -> PathBuf {
+    let name = format!("ledger-program-{compiler}");
+    compile(compiler, &name, &[source], Some(static_library()), &[])
 }
 
 /// Class path of the program in Java.
@@ -474,21 +455,21 @@ fn the_folder_is_synced_before_a_grant() {
             said,
         )
     };
-    for first in Language::all() {
-        for next in Language::all() {
-            let ledger = folder.join(format!("{first:?}-{next:?}.ledger"));
-            let (code, _, said) = spend(first, &ledger, true);
-            assert_eq!(code, Some(9), "{first:?} dies: {said}");
-            assert!(ledger.exists(), "{first:?} dies after the rename");
-            let (code, synced, said) = spend(next, &ledger, false);
-            assert_eq!(code, Some(0), "{next:?} after {first:?}: {said}");
-            assert_eq!(synced, 1, "{next:?} after {first:?}: {said}");
-            let (_, synced, said) = spend(next, &ledger, false);
-            assert_eq!(synced, 0, "{next:?} once more: {said}");
-            assert_eq!(remaining(&ledger), BUDGET - 2);
-            fs::remove_file(&ledger).expect("it is there");
-            let _ = fs::remove_file(folder.join(format!("{first:?}-{next:?}.ledger.java.partial")));
-            assert_eq!(names(&folder), [""; 0], "{first:?} and {next:?}");
-        }
+    let languages = Language::all();
+    // Each dies once, and each follows once; the file that one leaves is that of any other.
+    for (first, next) in languages.iter().zip(languages.iter().cycle().skip(1)) {
+        let ledger = folder.join("a.ledger");
+        let (code, _, said) = spend(*first, &ledger, true);
+        assert_eq!(code, Some(9), "{first:?} dies: {said}");
+        assert!(ledger.exists(), "{first:?} dies after the rename");
+        let (code, synced, said) = spend(*next, &ledger, false);
+        assert_eq!(code, Some(0), "{next:?} after {first:?}: {said}");
+        assert_eq!(synced, 1, "{next:?} after {first:?}: {said}");
+        let (_, synced, said) = spend(*next, &ledger, false);
+        assert_eq!(synced, 0, "{next:?} once more: {said}");
+        assert_eq!(remaining(&ledger), BUDGET - 2);
+        fs::remove_file(&ledger).expect("it is there");
+        let _ = fs::remove_file(folder.join("a.ledger.java.partial"));
+        assert_eq!(names(&folder), [""; 0], "{first:?} and {next:?}");
     }
 }

@@ -22,9 +22,14 @@ pub(crate) const STRICT: [&str; 6] = [
     "-Werror",
 ];
 
-pub(crate) fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
-}
+/// Flags for a program that ends at the first mistake with memory and at undefined behaviour.
+pub(crate) const SANITIZE: [&str; 3] = [
+    "-g",
+    "-fsanitize=address,undefined",
+    "-fno-sanitize-recover=all",
+];
+
+pub(crate) use undertone_tests::tree::root;
 
 pub(crate) fn output_dir() -> PathBuf {
     let dir = Path::new(env!("CARGO_TARGET_TMPDIR")).join("consumers");
@@ -75,6 +80,38 @@ pub(crate) fn run(command: &mut Command) -> Output {
     output
 }
 
+/// Compiles sources of the tree against our headers.
+pub(crate) fn compile(
+    compiler: &str,
+    name: &str,
+    sources: &[&str],
+    library: Option<&Path>,
+    flags: &[&str],
+) -> PathBuf {
+    let program = program_path(name);
+    let standard = if compiler.ends_with("++") {
+        "-std=c++17"
+    } else {
+        "-std=c99"
+    };
+    run(Command::new(compiler)
+        .arg(standard)
+        .args(STRICT)
+        .args(flags)
+        .arg("-I")
+        .arg(root().join("include"))
+        .args(sources.iter().map(|source| root().join(source)))
+        .args(library)
+        .arg("-o")
+        .arg(&program));
+    program
+}
+
+/// The text that a program printed.
+pub(crate) fn printed(output: Output) -> String {
+    String::from_utf8(output.stdout).expect("the program prints text")
+}
+
 /// Builds as a user would, in a separate target folder: the current one is locked, and the flags of
 /// a coverage run do not fit a library without `std`.
 pub(crate) fn clean(command: &mut Command) -> &mut Command {
@@ -101,28 +138,31 @@ impl Build {
     }
 }
 
-pub(crate) fn build_library(kind: &str) -> PathBuf {
-    build_library_with(kind, "lib", &[])
-}
-
-/// `folder` separates libraries that are built with different arguments of cargo.
-pub(crate) fn build_library_with(kind: &str, folder: &str, arguments: &[&str]) -> PathBuf {
+/// `folder` separates libraries that are built with different arguments of cargo or variables of
+/// the environment.
+pub(crate) fn build_library(
+    kind: &str,
+    folder: &str,
+    arguments: &[&str],
+    variables: &[(&str, &str)],
+) -> PathBuf {
     let _alone = BUILD.lock();
-    let output = run(clean(
-        Command::new("sh")
-            .arg(root().join("ffi/build-lib.sh"))
-            .arg(output_dir().join(folder))
-            .arg(kind)
-            .args(arguments),
-    ));
-    let path = String::from_utf8(output.stdout).expect("a path that is text");
+    let mut build = Command::new("sh");
+    build
+        .arg(root().join("ffi/build-lib.sh"))
+        .arg(output_dir().join(folder))
+        .arg(kind)
+        .args(arguments);
+    // `CARGO` would choose the toolchain of these tests.
+    clean(&mut build).env_remove("CARGO");
+    let path = printed(run(build.envs(variables.iter().copied())));
     PathBuf::from(path.trim())
 }
 
 // Chance: false alarm none, miss none. Builds wait for each other, for as long as it takes.
 pub(crate) fn static_library() -> &'static Path {
     static LIBRARY: OnceLock<PathBuf> = OnceLock::new();
-    LIBRARY.get_or_init(|| build_library("static"))
+    LIBRARY.get_or_init(|| build_library("static", "lib", &[], &[]))
 }
 
 /// Folders of the native library and of our classes, for Java.
@@ -136,7 +176,7 @@ pub(crate) struct Java {
 pub(crate) fn java() -> &'static Java {
     static BUILT: OnceLock<Java> = OnceLock::new();
     BUILT.get_or_init(|| {
-        let library = build_library_with("shared", "lib-java", &["--features", "jni"]);
+        let library = build_library("shared", "lib-java", &["--features", "jni"], &[]);
         let program = env::current_exe().expect("a program");
         let name = program.file_name().expect("a file").to_string_lossy();
         let folder = output_dir().join(format!("java-{name}"));
