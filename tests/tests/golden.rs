@@ -232,6 +232,10 @@ fn golden_cases_cover_what_there_is() {
         let candidates: BTreeSet<u8> = by_sentences.map(|case| case.release[12]).collect();
         assert!(candidates.len() >= 8, "{} candidates", candidates.len());
     }
+    let pack = Pack::parse(golden::FEATURES_PACK).expect("a golden pack");
+    let features = pack.features().expect("features");
+    assert!(features.feature_count() > 100 && !features.is_alone());
+    assert_eq!(pack.scores().expect("scores").level_count(), 40);
     // "Nothing known" is released both because nothing is known and by chance.
     for golden in golden::ALL[4..].iter().chain(&golden::WHOLE_TEXTS) {
         let pack = Pack::parse(golden.pack).expect("a golden pack");

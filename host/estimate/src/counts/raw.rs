@@ -10,7 +10,7 @@ use super::rejected::Reason;
 use super::turns::{Part, in_turns};
 
 /// Records that a thread reads at once.
-const PART: u64 = 1 << 16;
+const PART: u64 = 1 << 15;
 
 /// Counts a stream of records.
 pub(crate) fn count<'a>(

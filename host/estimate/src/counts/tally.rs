@@ -23,27 +23,26 @@ const ARRAYS: usize = 1 << 22;
 const RECENT: usize = 64;
 
 /// The bytes of a release without its outcome: bytes 0 to 7, 8 to 11 and 16 to 23.
-type Head = [u64; 3];
+type Head = (u64, u32, u64);
 
 /// The head and the outcome of a record.
 #[inline(always)]
 fn split(record: &[u8; Release::BYTES]) -> (Head, u32) {
-    let word = |at: usize| {
-        u64::from_le_bytes(
-            record[at..at + 8]
-                .try_into()
-                .expect("eight bytes are eight"),
-        )
+    let long = |at: usize| {
+        let bytes = record[at..at + 8].try_into();
+        u64::from_le_bytes(bytes.expect("eight bytes are eight"))
     };
-    let middle = word(8);
-    let epsilon = middle & u64::from(u32::MAX);
-    ([word(0), epsilon, word(16)], (middle >> 32) as u32)
+    let short = |at: usize| {
+        let bytes = record[at..at + 4].try_into();
+        u32::from_le_bytes(bytes.expect("four bytes are four"))
+    };
+    ((long(0), short(8), long(16)), short(12))
 }
 
 /// The place of a head in the cache.
 #[inline(always)]
-fn slot([start, epsilon, pack]: Head) -> usize {
-    let mixed = start.rotate_left(17) ^ epsilon.rotate_left(32) ^ pack;
+fn slot((start, epsilon, pack): Head) -> usize {
+    let mixed = start.rotate_left(17) ^ u64::from(epsilon).rotate_left(32) ^ pack;
     (mixed.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40) as usize % RECENT
 }
 
@@ -92,7 +91,7 @@ impl<'a> Tally<'a> {
             tables: Vec::new(),
             places: HashMap::new(),
             kinds: HashSet::new(),
-            recent: vec![([0; 3], usize::MAX, usize::MAX); RECENT],
+            recent: vec![(Head::default(), usize::MAX, usize::MAX); RECENT],
             arrays: 0,
             sparse: 0,
         }
