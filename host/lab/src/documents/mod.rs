@@ -460,6 +460,19 @@ impl Mechanism for Selection {
     }
 }
 
+/// The first `sentences` sentences of each document.
+fn cut(documents: &DocumentVectors, sentences: usize) -> DocumentVectors {
+    let dimension = documents.dimension();
+    let mut rows = Vec::new();
+    let mut offsets = vec![0];
+    for document in 0..documents.len() {
+        let own = documents.document(document);
+        rows.extend_from_slice(&own[..own.len().min(sentences * dimension)]);
+        offsets.push(rows.len() / dimension);
+    }
+    DocumentVectors::new(dimension, rows, offsets)
+}
+
 /// The numbers of sentences to which documents are cut: 2, 4, 8, … until the longest is whole.
 fn lengths(documents: &DocumentVectors) -> Vec<usize> {
     let sentences = (0..documents.len()).map(|number| documents.range(number).len());
@@ -592,7 +605,7 @@ impl Released<'_> {
         let options = self.options;
         let draws = Draw::trials(options.fixed_epsilon, self.trials, options.seed);
         let point = |length: &usize| {
-            let predictions = variant.predict(&self.test.documents.cut(*length), &draws)?;
+            let predictions = variant.predict(&cut(&self.test.documents, *length), &draws)?;
             Ok(Point {
                 x: *length,
                 setting: variant.setting(),
