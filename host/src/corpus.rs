@@ -251,9 +251,11 @@ impl Corpus {
                 (problem, _) => problem,
             });
             let Some(line) = line? else {
-                // If no label repeats, the first document is like the others.
-                let header = self.header.as_ref().filter(|header| header.repeats);
-                return header.map_or(Ok(None), |_| Err(LineProblem::Header));
+                return match &self.header {
+                    Some(header) if header.repeats => Err(LineProblem::Header),
+                    // If no label repeats, the first document is like the others.
+                    _ => Ok(None),
+                };
             };
             if line.trim().is_empty() {
                 continue;
@@ -518,7 +520,10 @@ fn from_json(
         .map(|field| written(field)?.ok_or_else(|| missing(field)));
     let source = source.transpose()?;
     let own = given(&names.id)?;
-    let id = written(&names.id)?.unwrap_or_else(|| line_id(number));
+    let id = match own {
+        Some(id) => scalar(&names.id, id, line)?,
+        None => line_id(number),
+    };
     let mut kept = String::new();
     if let Some(keep) = keep {
         kept = member("id", own.map_or(&quoted(&id), |id| id.get()));

@@ -98,7 +98,7 @@ fn with_sentences<'p>(pack: &Pack<'p>) -> Document<'p, 40, 8> {
     let dimension = pack.dimension();
     for sentence in 0..7 {
         let at = |coordinate: usize| (sentence * (coordinate + 2) % 5) as f32;
-        // Of the pack with scores one of the rows of the table.
+        // For the pack with scores, each embedding is a row of its table.
         let coordinate = |i| match dimension {
             2 => at(i),
             _ => f32::from(i == sentence % 3),

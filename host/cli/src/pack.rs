@@ -202,13 +202,14 @@ impl Arguments {
             labels,
             skips && self.clusters.is_some(),
         );
-        let mut all = wrong.into_iter().chain([clustered]);
-        all.find(|(_, _, is_wrong)| *is_wrong)
-            .map_or(Ok(()), |(option, of, _)| {
-                Err(Error::argument(format!(
+        for (option, of, is_wrong) in wrong.into_iter().chain([clustered]) {
+            if is_wrong {
+                return Err(Error::argument(format!(
                     "{option} is for {of}; leave one of the two out"
-                )))
-            })
+                )));
+            }
+        }
+        Ok(())
     }
 
     fn scores<'a>(&self, fit: Fit<'a>) -> Selector<'a> {

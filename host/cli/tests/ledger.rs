@@ -44,7 +44,7 @@ fn refusal(path: impl AsRef<Path>) -> Error {
     open(path, "5").unwrap_err()
 }
 
-/// What is left in a window of `day.ledger`, in micro-units.
+/// The budget left in a window of `day.ledger`, in micro-units.
 fn left(folder: &Folder, unit: Unit, budget: &str, window: u64) -> u64 {
     let ledger = LedgerFile::open_or_create(folder.join("day.ledger"), unit, epsilon(budget));
     ledger.unwrap().remaining(window).unwrap()

@@ -53,8 +53,10 @@ impl<'a> Fields<'a> {
     /// [`Twice`] if the field is ambiguous.
     pub fn find(&self, path: &str) -> Result<Option<&'a RawValue>, Twice> {
         let mut found = self.0.iter().filter(|(name, _)| *name == *path);
-        if let Some((_, value)) = found.next() {
-            return found.next().map_or(Ok(Some(value)), |_| Err(Twice));
+        match (found.next(), found.next()) {
+            (Some(_), Some(_)) => return Err(Twice),
+            (Some((_, value)), None) => return Ok(Some(value)),
+            (None, _) => {}
         }
         if let Some((outer, rest)) = path.split_once('.')
             && let Some(outer) = self.find(outer)?
@@ -131,10 +133,12 @@ impl Absent {
     /// # Errors
     /// [`ErrorKind::Input`](crate::error::ErrorKind::Input).
     pub fn check(&self, path: &Path) -> Result<()> {
-        let absent = self.names.first().filter(|_| !self.present.is_empty());
-        absent.map_or(Ok(()), |name| {
-            Err(no_such_field(path, "field", name, &self.present))
-        })
+        match self.names.first() {
+            Some(name) if !self.present.is_empty() => {
+                Err(no_such_field(path, "field", name, &self.present))
+            }
+            _ => Ok(()),
+        }
     }
 }
 

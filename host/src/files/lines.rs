@@ -155,7 +155,7 @@ impl<R: BufRead> Lines<R> {
     }
 }
 
-/// Strips from line `number` its end, `\n` or `\r\n`, and a byte order mark at the start of the file.
+/// Removes the end of line `number`, `\n` or `\r\n`, and a byte order mark from line 1.
 pub(crate) fn content(line: &[u8], number: u64) -> &[u8] {
     let line = if number == 1 {
         without_mark(line)

@@ -65,11 +65,20 @@ struct Description<'a> {
     encoder: String,
     encoder_digest: String,
     documents: Cow<'a, [Candidate]>,
-    /// `None` for true, as in older files.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    nothing_known: Option<bool>,
+    /// Left out if true, as in older files.
+    #[serde(default = "yes", skip_serializing_if = "is_true")]
+    nothing_known: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     calibration: Option<CalibrationDescription<'a>>,
+}
+
+fn yes() -> bool {
+    true
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref)] // The signature that serde calls.
+fn is_true(value: &bool) -> bool {
+    *value
 }
 
 /// The part of a calibration that is not in tensors.
@@ -172,7 +181,7 @@ impl Candidates {
             encoder: self.encoder.name.clone(),
             encoder_digest: hex::encode(self.encoder.digest),
             documents: Cow::Borrowed(&self.entries),
-            nothing_known: (!self.has_nothing_known).then_some(false),
+            nothing_known: self.has_nothing_known,
             calibration: calibration.map(|own| CalibrationDescription {
                 labels: Cow::Borrowed(&own.labels),
                 mechanism: own.mechanism as u8,
@@ -272,7 +281,7 @@ impl Candidates {
             dimension,
             embeddings,
             entries,
-            has_nothing_known: description.nothing_known.unwrap_or(true),
+            has_nothing_known: description.nothing_known,
             calibration,
         })
     }

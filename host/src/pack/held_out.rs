@@ -178,7 +178,9 @@ impl Public {
         let dimension = if alone { 1 } else { self.vectors.dimension() };
         // The name of an encoder has a fixed length in a pack.
         let mut rest = PackContents::new(dimension, EncoderIdentity::default());
-        rest.lexicon = self.lexicon.clone().filter(|_| !alone);
+        if !alone {
+            rest.lexicon.clone_from(&self.lexicon);
+        }
         rest.scores = Some(ScoresData {
             exponent: 0,
             centre: vec![0; dimension],

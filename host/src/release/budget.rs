@@ -715,7 +715,8 @@ mod tests {
     #[test]
     fn units_are_counted_apart() {
         let mut budget = Budget::default();
-        assert!(Unit::ALL.map(|unit| budget.total(unit, 1).is_none()) == [true; 4]);
+        let is_free = |unit: &Unit| budget.total(*unit, 1).is_none();
+        assert!(Unit::ALL.iter().all(is_free));
         let text = Mechanism::Document(Method::WholeText);
         budget.add(text, epsilon("2"), 3).unwrap();
         let of = |budget: &Budget| {

@@ -267,11 +267,12 @@ pub fn release(
 /// # Source
 /// See [`Document`].
 pub fn draw(document: &mut HostDocument<'_>, grant: Grant, method: Method) -> Result<Release> {
-    Ok(match method {
+    let release = match method {
         Method::Sentence(rule) => document.release(grant, rule, &mut OsEntropy),
         Method::WholeText => document.release_whole_text(grant, &mut OsEntropy),
         Method::Projective => document.release_projective(grant, &mut OsEntropy),
-    }?)
+    };
+    Ok(release?)
 }
 
 #[cfg(test)]

@@ -358,9 +358,11 @@ pub fn open_to_read(path: &Path) -> io::Result<File> {
 /// Refuses anything but a regular file before opening it, because opening a pipe would block.
 fn regular(path: &Path, options: &OpenOptions) -> io::Result<File> {
     let check = |about: fs::Metadata| {
+        if about.is_file() {
+            return Ok(());
+        }
         let problem = "a ledger is a regular file, and this is none";
-        let problem = io::Error::new(io::ErrorKind::InvalidInput, problem);
-        about.is_file().then_some(()).ok_or(problem)
+        Err(io::Error::new(io::ErrorKind::InvalidInput, problem))
     };
     check(fs::metadata(path)?)?;
     let file = options.open(path)?;

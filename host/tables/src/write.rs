@@ -193,7 +193,9 @@ impl Column {
     }
 
     fn learn(&mut self, value: &str) {
-        if let Some(fitting) = self.fitting.as_mut().filter(|_| value != "null") {
+        if value != "null"
+            && let Some(fitting) = &mut self.fitting
+        {
             let whole = value.parse::<i64>().ok().filter(|n| n.to_string() == value);
             fitting.retain(|kind| match (kind, whole) {
                 (Kind::Whole, _) => whole.is_some(),

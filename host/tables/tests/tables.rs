@@ -187,7 +187,7 @@ fn rows_of_parquet_become_lines() {
     }
 }
 
-/// What a document says of itself, by line, id, label and text.
+/// The line, id, label and text of a document.
 fn seen(document: &CorpusDocument) -> (u64, &str, Option<&str>, &str) {
     let label = document.label.as_deref();
     (document.line, &document.id, label, &document.text)

@@ -219,7 +219,7 @@ impl Folder {
         values(&self.text(name))
     }
 
-    /// Writes lines of JSON, which are in the file `lines`, as a table; its ending decides the form.
+    /// Writes the lines of JSON in the file `lines` as a table. The ending of `name` decides the format.
     pub(crate) fn table(&self, lines: &str, name: &str) {
         let path = self.join(name);
         let table = Table::of(&path, &[]).unwrap().expect("a table");

@@ -88,12 +88,13 @@ const IMPOSSIBLE: &str = "Honest devices do not release like this, whatever thei
 /// The meaning of the shares of a pack, in words.
 pub(crate) fn of_candidates(own: &OfCandidates) -> String {
     let honest = honest(&own.estimated);
-    own.places.map_or(honest.clone(), |places| {
-        format!(
+    match own.places {
+        None => honest,
+        Some(places) => format!(
             "These are shares of sentences, one drawn from {places} places of each text: a text of fewer sentences \
              counts as \"nothing known\" for the rest. {honest}"
-        )
-    })
+        ),
+    }
 }
 
 /// Whether devices can be honest, in words.

@@ -46,44 +46,37 @@ struct State<'e> {
 
 /// Counts lines. `check`: some line must have each field of the slices.
 pub(crate) fn count<'e>(input: Input<'e>, lines: Lines, check: bool) -> Result<Vec<Thread<'e>>> {
-    let Input {
-        path,
-        expected,
-        by,
-        aside,
-        progress,
-    } = input;
-    let absent = if check { by } else { &[] };
+    let absent = if check { input.by } else { &[] };
     let source = Mutex::new(lines);
     let start = || {
         Ok(State {
-            thread: Thread::new(expected),
+            thread: Thread::new(input.expected),
             absent: Absent::new(absent),
         })
     };
     let work = |state: &mut State<'e>, Work { batch, too_long }: Work<'_>, aside: &mut Part| {
         for (number, line) in batch.lines() {
-            if !state.count(line, number, by)? {
+            if !state.count(line, number, input.by)? {
                 aside.push(|| line);
             }
         }
-        progress.advance(batch.line_count() as u64);
+        input.progress.advance(batch.line_count() as u64);
         let Some((number, mut source)) = too_long else {
             return Ok(());
         };
-        progress.advance(1);
+        input.progress.advance(1);
         let reason = Reason::Line(BadLine::TooLong);
         state.thread.reject(reason.into(), number)?;
         source.copy(aside, Path::new("rejected lines"))
     };
-    let states = in_turns(|| next(&source), aside, start, work)?;
+    let states = in_turns(|| next(&source), input.aside, start, work)?;
     let mut absent = Absent::new(absent);
     let mut threads = Vec::new();
     for state in states {
         absent.merge(state.absent);
         threads.push(state.thread);
     }
-    absent.check(path)?;
+    absent.check(input.path)?;
     Ok(threads)
 }
 

@@ -38,7 +38,9 @@ impl Part {
 
     /// Waits for the turn of this part.
     fn send(&mut self) {
-        if let Some(rejects) = self.rejects.as_ref().filter(|_| !self.held.is_empty()) {
+        if !self.held.is_empty()
+            && let Some(rejects) = &self.rejects
+        {
             // Nobody receives after an error of the writer, which is returned.
             let _ = rejects.send(mem::take(&mut self.held));
         }
